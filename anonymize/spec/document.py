@@ -88,11 +88,8 @@ def read(path: Path, shape: Shape) -> Document:
     if root is None:
         raise SpecError(Problem("the spec is empty", document.file, 1, 1, "it begins with `version: 1`"))
     if not isinstance(root, yaml.MappingNode):
-        raise SpecError(
-            Problem(
-                "a spec is a mapping of keys to values", document.file, *_place(root), "it begins with `version: 1`"
-            )
-        )
+        message, hint = "a spec is a mapping of keys to values", "it begins with `version: 1`"
+        raise SpecError(Problem(message, document.file, *_place(root), hint))
     document.values = _Reader(document).value(root, (), shape)
     return document
 
@@ -155,19 +152,16 @@ def compose(text: str, file: str) -> Any:
         loader = _CoreLoader(text)
         return loader.get_single_node()
     except yaml.MarkedYAMLError as error:
-        raise SpecError(_syntax(error, file)) from None
+        mark: Any = error.problem_mark or error.context_mark
+        what = ", ".join(part for part in (error.context, error.problem) if part)
+        hint = _syntax_hint(error, mark)
+        raise SpecError(Problem(f"not valid YAML: {what}", file, mark.line + 1, mark.column + 1, hint)) from None
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
         place = before.count("\n") + 1, error.position - before.rfind("\n")
         raise SpecError(Problem("a character that YAML does not allow", file, *place)) from None
     except RecursionError:
         raise SpecError(Problem("nested too deeply", file)) from None
-
-
-def _syntax(error: Any, file: str) -> Problem:
-    mark = error.problem_mark or error.context_mark
-    what = ", ".join(part for part in (error.context, error.problem) if part)
-    return Problem(f"not valid YAML: {what}", file, mark.line + 1, mark.column + 1, _syntax_hint(error, mark))
 
 
 def _syntax_hint(error: Any, mark: Any) -> str | None:
@@ -317,15 +311,12 @@ def _number(text: str) -> float:
     return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
 
 
-_NAMES = {_BOOL: "true or false", _INT: "a whole number", _FLOAT: "a number"}
-_BOOLEANS = {"true": True, "false": False}
-
-
 def _boolean(text: str) -> bool:
-    if text.lower() not in _BOOLEANS:
+    if text.lower() not in ("true", "false"):
         raise ValueError(text)
-    return _BOOLEANS[text.lower()]
+    return text.lower() == "true"
 
 
-_PLAIN = {_NULL, _BOOL, _INT, _FLOAT}
+_NAMES = {_BOOL: "true or false", _INT: "a whole number", _FLOAT: "a number"}
+_PLAIN = {_NULL, *_NAMES}
 _SCALARS = {_BOOL: _boolean, _INT: _whole, _FLOAT: _number}

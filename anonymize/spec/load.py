@@ -1,11 +1,15 @@
 """From a YAML file to a `Spec`, or to a list of COUNT queries: everything that is wrong with it in one error, each
-with its line and column."""
+with its line and column.
+
+The file's values are validated as JSON in pydantic's strict mode: a list becomes a tuple and a text a path, but a text
+is never taken for a number, nor `true` for 1.
+"""
 
 from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -17,18 +21,12 @@ from pydantic import BaseModel, ValidationError
 from anonymize.errors import Problem, SpecError
 from anonymize.files import content_of
 from anonymize.spec import checks, document, messages
-from anonymize.spec.base import KeyPath, ModelParameters, Place
+from anonymize.spec.base import KeyPath, ModelParameters
 from anonymize.spec.blocks import Condition, Workload
 from anonymize.spec.document import SPEC_BYTES, Document
 from anonymize.spec.messages import Fault, dotted, faults, misspelt, nearest, unknown_key
 from anonymize.spec.model import ModelEntry, NoParameters, Spec
 from anonymize.spec.patterns import entry_of
-
-# --- a spec -----------------------------------------------------------------------------------------------------------
-# From a YAML file to a `Spec`: everything that is wrong with it in one error, each with its line and column.
-#
-# The file's values are validated as JSON in pydantic's strict mode: a list becomes a tuple and a text a path, but a
-# text is never taken for a number, nor `true` for 1.
 
 Models = Mapping[str, type[ModelParameters]]
 _ATTRIBUTES = ("quasi_identifiers", "sensitive")
@@ -85,25 +83,19 @@ def _build(source: Document, models: Models, file: Path | None) -> Spec:
         spec._sha256 = source.sha256
         wrong += checks.check(spec)
     fresh = [fault for fault in wrong if fault.at_key or fault.path not in source.broken]
-    problems: list[Problem] = source.problems + [_problem(fault, source) for fault in fresh]
+    problems = dict.fromkeys([*source.problems, *(_problem(fault, source) for fault in fresh)])
     if problems or spec is None:
-        ordered: list[Problem] = sorted(dict.fromkeys(problems), key=_position)
+        ordered: list[Problem] = sorted(problems, key=lambda each: (each.line or 0, each.column or 0))
         raise SpecError(ordered)
     return spec
 
 
-def _position(problem: Problem) -> Place:
-    return problem.line or 0, problem.column or 0
-
-
 def _problem(fault: Fault, source: Document) -> Problem:
+    """With the line and column of the key or value, or of the nearest one above it that is written."""
     places = source.keys if fault.at_key else source.places
-    line, column = next((places[p] for p in _upward(fault.path) if p in places), (None, None))
+    upward = (fault.path[:length] for length in range(len(fault.path), -1, -1))
+    line, column = next((places[path] for path in upward if path in places), (None, None))
     return Problem(fault.message, source.file or None, line, column, fault.hint)
-
-
-def _upward(path: KeyPath) -> Iterable[KeyPath]:
-    return (path[:length] for length in range(len(path), -1, -1))
 
 
 # --- texts ----------------------------------------------------------------------------------------------------------
@@ -117,32 +109,17 @@ def _texts_of_categories(source: Document) -> None:
         for name, attribute in _mapping(source.values.get(section)).items()
     }
     for path, text in source.texts.items():
-        column = _column_of_value(path)
-        name = None if column is None else entry_of(attributes, str(column))
-        is_text = column is not None and (name is None or attributes[name] != "numeric")
-        if (is_text and text) or _is_protected(path):
-            _put(source.values, path, text)
-
-
-def _column_of_value(path: KeyPath) -> object:
-    """The column to which a value in a rule or a selection belongs; None for any other path."""
-    match path:
-        case ("quasi_identifiers", column, "rules", int(), "keep_apart" | "keep_together", int()):
-            return column
-        case ("quasi_identifiers", column, "rules", int(), "keep"):
-            return column
-        case ("workload", "selections", int(), column, "in", int()):
-            return column
-    return None
-
-
-def _is_protected(path: KeyPath) -> bool:
-    """Whether a path is that of a value that a privacy model protects: it is the text that is written, of numbers too,
-    which are compared as numbers."""
-    match path:
-        case ("privacy", "models", int(), "values", int()):
-            return True
-    return False
+        match path:
+            case (
+                ("quasi_identifiers", column, "rules", int(), "keep_apart" | "keep_together", int())
+                | ("quasi_identifiers", column, "rules", int(), "keep")
+                | ("workload", "selections", int(), column, "in", int())
+            ):
+                name = entry_of(attributes, str(column))
+                if text and (name is None or attributes[name] != "numeric"):
+                    _put(source.values, path, text)
+            case ("privacy", "models", int(), "values", int()):  # numbers too, which are compared as numbers
+                _put(source.values, path, text)
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -175,21 +152,13 @@ def _split_models(
         rest = {key: value for key, value in entry.items() if key not in _HEAD}
         parameters, of_entry = _parameters(head.get("model"), rest, models, path, folder)
         wrong += of_entry
-        entries.append(_entry(head, parameters, source.keys.get(path, (None,))[0]))
+        attribute = head.get("attribute")  # validated, as `model` is, with the rest of the spec
+        made = {"model": head.get("model", ""), "attribute": attribute if isinstance(attribute, str) else None}
+        line = source.keys.get(path, (None,))[0]
+        entries.append(ModelEntry.model_construct(**made, parameters=parameters, line=line))
         if isinstance(written[position], dict):
             written[position] = head
     return values, tuple(entries), wrong
-
-
-def _entry(head: dict[str, Any], parameters: ModelParameters, line: int | None) -> ModelEntry:
-    """An entry whose `model` and `attribute` are validated with the rest of the spec."""
-    attribute = head.get("attribute")
-    return ModelEntry.model_construct(
-        model=head.get("model", ""),
-        attribute=attribute if isinstance(attribute, str) else None,
-        parameters=parameters,
-        line=line,
-    )
 
 
 def _parameters(
@@ -201,28 +170,18 @@ def _parameters(
         hint = "; ".join(filter(None, (nearest(name, models), f"known: {', '.join(sorted(models))}")))
         return NoParameters(), [Fault((*path, "model"), f"unknown privacy model `{name}`", hint)]
     try:
-        return _resolved(strictly(models[name], values), folder), []
+        parameters = strictly(models[name], values)
     except ValidationError as error:
-        return NoParameters(), _of_model(
-            name, faults(error, values, messages.of_parameters(models[name]), path), models
-        )
+        known = f"parameters of {name}: {', '.join(models[name].model_fields) or 'none'}"
+        wrong = faults(error, values, messages.of_parameters(models[name]), path)
+        return NoParameters(), [replace(each, hint=each.hint or known) if each.at_key else each for each in wrong]
+    paths = {key: folder / value for key, value in parameters if folder and isinstance(value, Path)}
+    return parameters.model_copy(update=paths) if paths else parameters, []
 
 
 def parameters_of(name: str, values: dict[str, Any], models: Models) -> tuple[ModelParameters, list[Fault]]:
     """A privacy model's parameters from values as YAML has them, paths as they are; and what is wrong with them."""
     return _parameters(name, values, models, (), None)
-
-
-def _of_model(name: str, wrong: list[Fault], models: Models) -> list[Fault]:
-    """Adds the parameters that a model has to what is said about missing and unknown ones."""
-    hint = f"parameters of {name}: {', '.join(models[name].model_fields) or 'none'}"
-    return [replace(each, hint=each.hint or hint) if each.at_key else each for each in wrong]
-
-
-def _resolved(parameters: ModelParameters, folder: Path | None) -> ModelParameters:
-    """Parameters with their paths relative to the folder of the spec file."""
-    paths = {name: folder / value for name, value in parameters if folder and isinstance(value, Path)}
-    return parameters.model_copy(update=paths) if paths else parameters
 
 
 # --- the rest -------------------------------------------------------------------------------------------------------
@@ -248,31 +207,26 @@ def _validated(values: dict[str, Any], folder: Path | None) -> tuple[Spec | None
 
 def _mend(values: dict[str, Any], fault: Fault) -> bool:
     """Takes what is wrong out of the values; False if the rest cannot be checked then."""
-    section = fault.path[0] if fault.path else "version"
-    is_attribute = section in _ATTRIBUTES
+    section = str(fault.path[0]) if fault.path else "version"
+    is_attribute, is_list = section in _ATTRIBUTES, section in ("identifiers", "insensitive", "undecided")
     path = fault.path[: 3 if is_attribute else 2]
+    if is_attribute and len(path) == 1:
+        return False
     if section == "version":
         values["version"] = 1
-        return True
-    if path in (("quasi_identifiers",), ("sensitive",)):
-        return False
-    if section in ("identifiers", "insensitive", "undecided"):
-        names = values[str(section)] if len(path) == 2 else []
-        values[str(section)] = list(takewhile(lambda name: isinstance(name, str), names))
-        return _without_selections(values)
-    if is_attribute and (len(path) == 2 or path[2] == "type"):
+    elif is_list:
+        names = values[section] if len(path) == 2 else []
+        values[section] = list(takewhile(lambda name: isinstance(name, str), names))
+    elif is_attribute and (len(path) == 2 or path[2] == "type"):
         _put(values, path[:2], {})
-        return _without_selections(values)
-    parent = values
-    for key in path[:-1]:
-        parent = _mapping(parent.get(str(key)))
-    parent.pop(str(path[-1]), None)
-    return True
-
-
-def _without_selections(values: dict[str, Any]) -> bool:
-    """Selections cannot be checked against columns that are in doubt."""
-    _mapping(values.get("workload")).pop("selections", None)
+    else:
+        parent = values
+        for key in path[:-1]:
+            parent = _mapping(parent.get(str(key)))
+        parent.pop(str(path[-1]), None)
+        return True
+    if section != "version":  # selections cannot be checked against columns that are in doubt
+        _mapping(values.get("workload")).pop("selections", None)
     return True
 
 
@@ -301,37 +255,27 @@ def load_queries(spec: Spec, path: str | Path) -> tuple[dict[str, Condition], ..
     if not isinstance(values, list) or not values or not all(isinstance(each, dict) and each for each in values):
         hint = "such as - {age: {from: 40}}"
         raise SpecError(Problem("is not a list of queries", str(file), hint=hint))
+    numeric = {name for name, attribute in spec.quasi_identifiers.items() if attribute.type == "numeric"}
+    queries = [{name: _with_numbers(each, name in numeric) for name, each in query.items()} for query in values]
     try:
-        workload = strictly(Workload, {"selections": [_numbers(spec, each) for each in values]})
+        workload = strictly(Workload, {"selections": queries})
     except ValidationError as error:
-        wrong = [_name(entry["loc"]) for entry in error.errors(include_url=False, include_input=False)]
+        wrong = dict.fromkeys(_name(entry["loc"]) for entry in error.errors(include_url=False, include_input=False))
         hint = "a condition is {from: NUMBER}, {to: NUMBER}, both, or {in: [VALUE, ...]}"
-        raise SpecError(
-            [Problem(f"{name}: no condition", str(file), hint=hint) for name in dict.fromkeys(wrong)]
-        ) from None
-    faults = list(checks.selections(spec.model_copy(update={"workload": workload})))
-    if faults:
-        raise SpecError([Problem(_plain(fault.message), str(file), hint=fault.hint) for fault in faults])
+        raise SpecError([Problem(f"{name}: no condition", str(file), hint=hint) for name in wrong]) from None
+    if faults := list(checks.selections(spec.model_copy(update={"workload": workload}))):
+        section = dotted(("workload", "selections"))
+        raise SpecError([Problem(each.message.replace(section, "query"), str(file), hint=each.hint) for each in faults])
     return workload.selections
 
 
-def _numbers(spec: Spec, query: dict[str, Any]) -> dict[str, Any]:
-    """A query with the texts of numbers as numbers."""
-    kinds = {name: attribute.type for name, attribute in spec.quasi_identifiers.items()}
-    return {name: _number(value, kinds.get(name) == "numeric") for name, value in query.items()}
-
-
-def _number(condition: Any, numeric: bool) -> Any:
+def _with_numbers(condition: Any, numeric: bool) -> Any:
+    """A condition with its ends, and of a numeric column its values, as numbers."""
     if not isinstance(condition, dict):
         return condition
-    return {
-        key: [_parsed(each) if numeric else each for each in value]
-        if isinstance(value, list)
-        else _parsed(value)
-        if key in _ENDS
-        else value
-        for key, value in condition.items()
-    }
+    read = {key: _parsed(value) for key, value in condition.items() if key in _ENDS and not isinstance(value, list)}
+    lists = {key: list(map(_parsed, value)) for key, value in condition.items() if numeric and isinstance(value, list)}
+    return condition | read | lists
 
 
 def _parsed(text: Any) -> Any:
@@ -344,10 +288,4 @@ def _parsed(text: Any) -> Any:
 def _name(location: tuple[int | str, ...]) -> str:
     """Which query, from 1, and which column."""
     position = next((each for each in location if isinstance(each, int)), 0)
-    column = next((str(each) for each in location[2:3]), "")
-    return f"query {position + 1}" + (f", `{column}`" if column else "")
-
-
-def _plain(message: str) -> str:
-    """A message about the workload of a spec, as one about a list."""
-    return message.replace(dotted(("workload", "selections")), "query")
+    return f"query {position + 1}" + "".join(f", `{column}`" for column in location[2:3])

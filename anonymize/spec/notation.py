@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
 
 # --- texts, and missing values ----------------------------------------------------------------------------------------
-# How texts are compared, and which of them mean that a value is missing: the one place that knows how the spec's list,
-# normalization and the format of a file combine.
-#
-# Everything outside the second opinion asks here, so that whatever else comes to mean missing is added once.
+# Everything outside the second opinion asks here how the spec's list, normalization and the format of a file combine,
+# so that whatever else comes to mean missing is added once.
 #
 # Normalized, two texts that a reader cannot tell apart are one value: Unicode NFC, without invisible characters,
 # without space at either end. A text of which nothing is left is missing.
@@ -113,20 +111,18 @@ def remarks(column: str, alike: int, unknown: int, *, counted: bool = False) -> 
         said = [f"{number} {text}" for text, number in ((look, alike), (read, unknown)) if number]
         exact = "`normalize: exact` of the column counts them, if they are different"
         return [Caution.of(f"column {column!r}: {text} not counted as different ones", exact) for text in said]
-    messages = []
-    if alike:
-        differ = f"column {column!r}: {alike} values differ from another one only in case, and count as different"
-        messages.append(Caution.of(differ, "if they mean the same, write them alike in the input"))
-    if unknown:
-        reads, counts = ("value reads", "counts") if unknown == 1 else ("values read", "count")
-        said_of = f"column {column!r}: {unknown} {reads} as unknown, and {counts} as known"
-        messages.append(Caution.of(said_of, "list what means missing under `input.missing`"))
-    return messages
+    reads, counts = ("value reads", "counts") if unknown == 1 else ("values read", "count")
+    differ = f"column {column!r}: {alike} values differ from another one only in case, and count as different"
+    strange = f"column {column!r}: {unknown} {reads} as unknown, and {counts} as known"
+    return [
+        *([Caution.of(differ, "if they mean the same, write them alike in the input")] if alike else []),
+        *([Caution.of(strange, "list what means missing under `input.missing`")] if unknown else []),
+    ]
 
 
 @dataclass(frozen=True)
 class Missing:
-    """What means that a value is missing in a table of one format.
+    """What means that a value is missing, in a table of one format.
 
     Attributes:
         texts: the texts that mean it, in the spec's order; the first one is what a release shows.
@@ -177,8 +173,6 @@ class Missing:
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
-# How numbers are written in the columns of a table: `1.234,56`, `165 cm`, `$1,234`.
-#
 # What is released of a number that is generalized is written with a point, without a unit; a column that passes through
 # stays the text that it was.
 
@@ -215,12 +209,8 @@ class Notation:
     @property
     def settings(self) -> dict[Setting, str]:
         """The keys of the spec that say the same."""
-        every: dict[Setting, str | None] = {
-            "decimal": self.decimal,
-            "thousands": self.thousands,
-            "unit_text": self.unit_text,
-        }
-        return {name: value for name, value in every.items() if value is not None}
+        names: tuple[Setting, ...] = get_args(Setting)
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def with_point(self, text: pl.Expr) -> pl.Expr:
         """Texts of numbers as they are written with a point and without a unit; any other text that has a digit

@@ -21,7 +21,6 @@ from anonymize.spec.model import ModelEntry, Passing, Privacy, Spec
 from anonymize.spec.patterns import expand
 
 # --- values of the command line ---------------------------------------------------------------------------------------
-# A spec with values of the command line in place of its own.
 
 OPTIONS = {"k": "-k", "l": "-l", "t": "-t", "suppression": "--suppression", "path": "--input"}
 
@@ -47,23 +46,16 @@ def override(spec: Spec, **values: Unpack[Overrides]) -> Spec:
     if unknown := given.keys() - OPTIONS.keys():
         raise TypeError(f"cannot override {', '.join(sorted(unknown))}")
     problems: list[Problem] = []
-    privacy = _privacy(spec.privacy, given, problems)
-    source = spec.input.model_copy(update={"path": _place(given["path"])}) if "path" in given else spec.input
-    changed = spec.model_copy(update={"privacy": privacy, "input": source})
-    places = {path: place for path, place in spec._places.items() if path not in _replaced(given)}
+    changed = spec.model_copy(update={"privacy": _privacy(spec.privacy, given, problems)})
+    if "path" in given:
+        changed = changed.reading(path=given["path"] if is_uri(given["path"]) else Path(given["path"]))
+    replaced = {("input" if name == "path" else "privacy", name) for name in given}
+    places = {path: place for path, place in spec._places.items() if path not in replaced}
     changed = changed.located(spec.path, places, spec.overridden | given.keys())
     problems += [Problem(fault.message, hint=fault.hint) for fault in checks.check(changed)]
     if problems:
         raise UsageError(problems)
     return changed
-
-
-def _place(path: str | Path) -> str | Path:
-    return path if is_uri(path) else Path(path)
-
-
-def _replaced(given: dict[str, Any]) -> set[tuple[str, str]]:
-    return {("input" if name == "path" else "privacy", name) for name in given}
 
 
 def _privacy(privacy: Privacy, given: dict[str, Any], problems: list[Problem]) -> Privacy:
@@ -77,18 +69,15 @@ def _privacy(privacy: Privacy, given: dict[str, Any], problems: list[Problem]) -
 
 def _with_t(entries: tuple[ModelEntry, ...], t: float, problems: list[Problem]) -> tuple[ModelEntry, ...]:
     """The entries, with `t` as the distance that they bound, where they bound one."""
+    changed = list(entries)
+    for place, entry in enumerate(entries):
+        if (name := entry.parameters.name_of(Means.DISTANCE)) is not None:
+            values = entry.parameters.model_dump(mode="json") | {name: t}
+            parameters = _validated(type(entry.parameters), values, problems) or entry.parameters
+            changed[place] = entry.model_copy(update={"parameters": parameters})
     if not any(entry.parameters.name_of(Means.DISTANCE) for entry in entries):
         problems.append(Problem("-t: the spec has no t-closeness model", hint="add one under `privacy.models`"))
-    return tuple(_entry_with_t(entry, t, problems) for entry in entries)
-
-
-def _entry_with_t(entry: ModelEntry, t: float, problems: list[Problem]) -> ModelEntry:
-    name = entry.parameters.name_of(Means.DISTANCE)
-    if name is None:
-        return entry
-    values = entry.parameters.model_dump(mode="json") | {name: t}
-    parameters = _validated(type(entry.parameters), values, problems)
-    return entry if parameters is None else entry.model_copy(update={"parameters": parameters})
+    return tuple(changed)
 
 
 def _validated(model: type[BaseModel], values: dict[str, Any], problems: list[Problem]) -> Any:
@@ -105,7 +94,6 @@ def _validated(model: type[BaseModel], values: dict[str, Any], problems: list[Pr
 
 
 # --- privacy models of the command line -------------------------------------------------------------------------------
-# Privacy models of the command line beside those of a spec.
 
 PASSING = "passing"
 """In place of a model: what `privacy.passing` bounds."""
@@ -125,9 +113,8 @@ def require(spec: Spec, texts: Sequence[str], models: Models) -> Spec:
     entries = [entry for text in texts if text not in bounds and (entry := _entry(text, models, problems)) is not None]
     passing = [bound for text in bounds if (bound := _passing(text, problems)) is not None]
     passing += [spec.privacy.passing] if spec.privacy.passing else []
-    strictest = _strictest(passing)
-    privacy = spec.privacy.model_copy(update={"models": (*spec.privacy.models, *entries), "passing": strictest})
-    changed = spec.model_copy(update={"privacy": privacy})
+    update = {"models": (*spec.privacy.models, *entries), "passing": _strictest(passing)}
+    changed = spec.model_copy(update={"privacy": spec.privacy.model_copy(update=update)})
     changed = changed.located(spec.path, spec._places, spec.overridden)
     if not problems:
         problems = [Problem(f"--require: {each.message}", hint=each.hint) for each in checks.check(changed)]
@@ -153,10 +140,9 @@ def _strictest(bounds: Sequence[Passing]) -> Passing | None:
     """The smallest share of each, and the columns that any of them accepts; None of none."""
     if not bounds:
         return None
-    shares = {
-        name: min((share for each in bounds if (share := getattr(each, name)) is not None), default=None)
-        for name in ("uniques", "below_k")
-    }
+    shares: dict[str, float] = {}
+    for name, share in (pair for each in bounds for pair in each.bounds.items()):
+        shares[name] = min(share, shares.get(name, share))
     accepted = dict.fromkeys(name for each in bounds for name in each.accept_derived)
     return Passing(**shares, accept_derived=tuple(accepted))
 
@@ -188,7 +174,6 @@ def _pair(word: str, model: type[BaseModel]) -> tuple[str, Any]:
 
 
 # --- columns of a table -----------------------------------------------------------------------------------------------
-# A spec against the columns of a table: what it says of patterns and of other columns, said of each column.
 
 
 def resolve(spec: Spec, columns: Sequence[str]) -> Spec:
@@ -234,13 +219,12 @@ def with_meaning(spec: Spec, missing_as: str | None) -> Spec:
 
 def with_populations(spec: Spec, population: str | Path | None) -> Spec:
     """The spec with a population for the journalist's risk, where it bounds that and names none."""
-    entries = spec.privacy.models
-    models = tuple(_with_population(each, population) if each.model == "risk" else each for each in entries)
-    return spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"models": models})})
-
-
-def _with_population(entry: Any, population: str | Path | None) -> Any:
-    given = entry.parameters
-    if population is None or given.journalist_max is None or given.population is not None:
-        return entry
-    return entry.model_copy(update={"parameters": given.model_copy(update={"population": Path(population)})})
+    if population is None:
+        return spec
+    models = list(spec.privacy.models)
+    for place, entry in enumerate(models):
+        given: Any = entry.parameters
+        if entry.model == "risk" and given.journalist_max is not None and given.population is None:
+            parameters = given.model_copy(update={"population": Path(population)})
+            models[place] = entry.model_copy(update={"parameters": parameters})
+    return spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"models": tuple(models)})})

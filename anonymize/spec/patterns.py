@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from anonymize.errors import Caution, DataError, Problem
+from anonymize.errors import Caution, DataError, Problem, counted
 from anonymize.spec.base import KeyPath, Place
 from anonymize.spec.model import SECTIONS, LeftOver, Spec
 
@@ -69,8 +69,10 @@ def expand(spec: Spec, columns: Sequence[str], *, lenient: bool = False) -> Spec
     update: dict[str, Any] = {}
     places = {path: place for path, place in spec._places.items() if path[:1] not in SECTION_PATHS or len(path) == 1}
     for section in SECTIONS:
-        origin = dict(_origins(getattr(spec, section), free, present))
-        update[section] = _section(getattr(spec, section), origin)
+        names = getattr(spec, section)
+        origin = dict(_origins(names, free, present))
+        keyed = isinstance(names, dict)
+        update[section] = {column: names[name] for column, name in origin.items()} if keyed else tuple(origin)
         places |= _places(spec, section, origin)
     named = explicit.union(*(update[section] for section in SECTIONS))
     left_over: dict[str, LeftOver] = dict(spec.left_over)
@@ -110,10 +112,10 @@ def withheld(spec: Spec, name: str, where: str) -> Caution:
     }
     how = spec.left_over.get(name)
     what = "is a direct identifier" if how is None else reasons[how]
-    remedy = (
-        "publish what `anonymize release` writes, which leaves it out" if how is None else "give it a role in the spec"
+    remedy = "publish what `anonymize release` writes, which leaves it out"
+    return Caution.of(
+        f"column {name} {what}, and it is in {where}", remedy if how is None else "give it a role in the spec"
     )
-    return Caution.of(f"column {name} {what}, and it is in {where}", remedy)
 
 
 def left_over_warnings(spec: Spec) -> Iterator[Caution]:
@@ -122,20 +124,13 @@ def left_over_warnings(spec: Spec) -> Iterator[Caution]:
     passing = [name for name in spec.left_over if name in spec.insensitive and name not in changed]
     undecided = [name for name, how in spec.left_over.items() if how == "undecided"]
     if passing:
-        alone = len(passing) == 1
-        columns = (
-            "1 column is named nowhere in the spec, and passes"
-            if alone
-            else f"{len(passing)} columns are named nowhere in the spec, and pass"
-        )
+        are, passes = ("is", "passes") if len(passing) == 1 else ("are", "pass")
+        columns = f"{counted(len(passing), 'column')} {are} named nowhere in the spec, and {passes}"
         remedy = "name each under the role that it has, or `others: drop` to leave them out"
         yield Caution.of(f"{columns} through untouched (others: insensitive): {_first(passing)}", remedy)
     if undecided:
-        columns = (
-            "1 column is undecided, and is"
-            if len(undecided) == 1
-            else f"{len(undecided)} columns are undecided, and are"
-        )
+        are = "is" if len(undecided) == 1 else "are"
+        columns = f"{counted(len(undecided), 'column')} {are} undecided, and {are}"
         said = f"{columns} left out of the release (others: drop): {', '.join(undecided)}"
         yield Caution.of(said, f"to keep one, list it under one of: {ROLES}")
 
@@ -156,10 +151,6 @@ def _origins(names: Collection[str], free: Sequence[str], present: Collection[st
             if column not in taken:
                 taken.add(column)
                 yield column, name
-
-
-def _section(names: Any, origin: Mapping[str, str]) -> Any:
-    return {column: names[name] for column, name in origin.items()} if isinstance(names, dict) else tuple(origin)
 
 
 def _places(spec: Spec, section: str, origin: Mapping[str, str]) -> dict[KeyPath, Place]:
