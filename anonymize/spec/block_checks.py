@@ -35,10 +35,10 @@ def _released(spec: Spec, name: str, path: KeyPath) -> Iterator[Fault]:
     """A column without a role, or that is in no release."""
     role = spec.roles().get(name)
     if role is None and spec.others == "error":
-        yield Fault.at(path, f"`{name}` has no role in the spec", nearest_or_all(name, spec.roles()))
+        yield Fault.of(path, f"`{name}` has no role in the spec", nearest_or_all(name, spec.roles()))
     if role in WITHHELD:
         noun = "an identifier" if role == "identifier" else "the unit"
-        yield Fault.at(path, f"`{name}` is {noun}, and left out", at_key=True)
+        yield Fault.of(path, f"`{name}` is {noun}, and left out", at_key=True)
 
 
 def _domain(spec: Spec, name: str, path: KeyPath) -> Iterator[Fault]:
@@ -49,29 +49,29 @@ def _domain(spec: Spec, name: str, path: KeyPath) -> Iterator[Fault]:
     if own.values is not None:
         compared = [spec.missing("csv", name).compared(text) for text in own.values]
         if twice := sum(count - 1 for count in Counter(compared).values()):
-            yield Fault.at(path, f"{twice} of the values {'is' if twice == 1 else 'are'} listed twice")
+            yield Fault.of(path, f"{twice} of the values {'is' if twice == 1 else 'are'} listed twice")
         if ranged:
-            yield Fault.at(path, f"`{ranged[0]}` is of numbers, beside `values`", key=ranged[0], at_key=True)
+            yield Fault.of(path, f"`{ranged[0]}` is of numbers, beside `values`", key=ranged[0], at_key=True)
         if definition is not None and definition.type == "numeric" and None in map(as_number, compared):
-            yield Fault.at(path, "the column is numeric, and not all values are numbers")
+            yield Fault.of(path, "the column is numeric, and not all values are numbers")
         return
     if ranged and definition is not None and definition.type != "numeric":
-        yield Fault.at(path, "a range is for numeric columns", "add `type: numeric`, or list the values")
+        yield Fault.of(path, "a range is for numeric columns", "add `type: numeric`, or list the values")
     yield from _range(own, path)
 
 
 def _range(own: ColumnDomain, path: KeyPath) -> Iterator[Fault]:
     """Ends and bins of numbers."""
     if (own.low is None) != (own.high is None):
-        yield Fault.at(path, "expected both `low` and `high`")
+        yield Fault.of(path, "expected both `low` and `high`")
     if own.low is None or own.high is None:
         return
     if own.high < own.low or (own.high == own.low and not (own.low.is_integer() and own.whole is not False)):
-        yield Fault.at(path, "`high` has to be above `low`", key="high")
+        yield Fault.of(path, "`high` has to be above `low`", key="high")
     if isinstance(own.bins, tuple) and not own.low <= own.bins[0] <= own.bins[-1] < own.high:
-        yield Fault.at(path, "bins begin from `low` on and below `high`", key="bins")
+        yield Fault.of(path, "bins begin from `low` on and below `high`", key="bins")
     if own.whole and not (own.low.is_integer() and own.high.is_integer()):
-        yield Fault.at(path, "`low` and `high` are no whole numbers", key="whole", at_key=True)
+        yield Fault.of(path, "`low` and `high` are no whole numbers", key="whole", at_key=True)
 
 
 def _synthesis(spec: Spec) -> Iterator[Fault]:
@@ -85,13 +85,13 @@ def _synthesis(spec: Spec) -> Iterator[Fault]:
         yield Fault(("synthesize",), "`synthesize`: the method fixed takes a list of `marginals`", hint)
     elif own.marginals is not None and (own.method not in ("aim", "fixed") or listed != (own.method == "fixed")):
         takes = "takes the most columns of one" if own.method == "aim" else "chooses its own"
-        yield Fault.at(path, f"a list of marginals is of the method fixed, and {own.method} {takes}")
+        yield Fault.of(path, f"a list of marginals is of the method fixed, and {own.method} {takes}")
     for number, columns in enumerate(own.marginals if isinstance(own.marginals, tuple) else ()):
         place = (*path, number)
         for name in dict.fromkeys(columns):
             yield from _released(spec, name, place)
         if len(set(columns)) < len(columns):
-            yield Fault.at(place, "a column is listed twice")
+            yield Fault.of(place, "a column is listed twice")
     if own.rows_per_unit > 1 and spec.unit is None:
         hint = "name the column that identifies the person a row is about: `unit: NAME`"
         yield Fault(("synthesize", "rows_per_unit"), "`synthesize.rows_per_unit`: the spec has no `unit`", hint)
@@ -129,7 +129,7 @@ def check_tables(spec: Spec) -> Iterator[Fault]:
         path = ("tabulate", "tables", number)
         if len(table.measures) != 1:
             given = " and ".join(table.measures) or "none of them"
-            yield Fault.at(path, f"a table has one of count, share, sum and mean, and this one has {given}")
+            yield Fault.of(path, f"a table has one of count, share, sum and mean, and this one has {given}")
         for place, name in enumerate(table.by):
             inner = (*path, "by", place)
             if name in table.by[:place]:
@@ -146,7 +146,7 @@ def check_tables(spec: Spec) -> Iterator[Fault]:
     if tabulate.rows_per_unit > 1 and tabulate.once(spec.unit) and tabulate.counts:
         message = "individuals are counted, and one of several rows may be in several groups"
         hint = "`counted: rows` counts up to so many rows of each; with `rows_per_unit: 1` individuals are counted"
-        yield Fault.at(("tabulate", "dp", "rows_per_unit"), message, hint)
+        yield Fault.of(("tabulate", "dp", "rows_per_unit"), message, hint)
 
 
 def _empty_sums(tabulate: Tabulation) -> Iterator[Fault]:
@@ -158,7 +158,7 @@ def _empty_sums(tabulate: Tabulation) -> Iterator[Fault]:
         if table.sum is not None and not any(set(table.by) <= each for each in known):
             message = "`zeros: suppress` hides groups of 0 by their counts, and none is by these columns"
             hint = f"add a table that counts: `{{by: [{', '.join(table.by)}], count: true}}`"
-            yield Fault.at(("tabulate", "tables", number, "sum"), message, hint)
+            yield Fault.of(("tabulate", "tables", number, "sum"), message, hint)
 
 
 def _cycles(tabulate: Tabulation) -> Iterator[Fault]:
@@ -173,7 +173,7 @@ def _cycles(tabulate: Tabulation) -> Iterator[Fault]:
             together = ", ".join(dict.fromkeys(name for each in circle for name in each))
             message = f"the tables by {named} form a circle, and together reveal more than blanks hide"
             hint = f"leave one of them out, or make one table of all: `by: [{together}]`; or `mechanism: cell-keys`"
-            yield Fault.at(("tabulate", "tables"), message, hint)
+            yield Fault.of(("tabulate", "tables"), message, hint)
 
 
 def reduced(groups: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
@@ -199,18 +199,18 @@ def _column(spec: Spec, name: str, path: KeyPath, *, keys: bool = False) -> Iter
     """A column without a role, or with one that is not tabulated; what has record `keys` may have any."""
     roles = spec.roles()
     if name not in roles and spec.others == "error":
-        yield Fault.at(path, f"`{name}` has no role in the spec", nearest_or_all(name, roles))
+        yield Fault.of(path, f"`{name}` has no role in the spec", nearest_or_all(name, roles))
     if not keys and (role := roles.get(name)) in _LEFT_OUT:
-        yield Fault.at(path, f"`{name}` is {_LEFT_OUT[role]}", "no table is made of it")
+        yield Fault.of(path, f"`{name}` is {_LEFT_OUT[role]}", "no table is made of it")
 
 
 def _group(spec: Spec, tabulate: Tabulation, name: str, path: KeyPath) -> Iterator[Fault]:
     """A column whose groups would be others than its hierarchy or its bins say, or have a name that is taken."""
     if name in OWN_COLUMNS:
         hint = f"rename the column; tables have {', '.join(OWN_COLUMNS)}"
-        yield Fault.at(path, f"a table has a column `{name}` of its own", hint)
+        yield Fault.of(path, f"a table has a column `{name}` of its own", hint)
     if name in tabulate.measured:
-        yield Fault.at(path, f"`{name}` is summed by another table, and cannot make groups as well")
+        yield Fault.of(path, f"`{name}` is summed by another table, and cannot make groups as well")
     definition = spec.quasi_identifiers.get(name)
     if definition is None:
         return
@@ -223,17 +223,17 @@ def _group(spec: Spec, tabulate: Tabulation, name: str, path: KeyPath) -> Iterat
     }
     for key in (key for key, value in coded.items() if value is not None):
         hint = "`level`, or `bins` of numbers, say what the groups are"
-        yield Fault.at(path, f"`{name}` has `{key}`, by which no groups are made", hint)
+        yield Fault.of(path, f"`{name}` has `{key}`, by which no groups are made", hint)
 
 
 def _measured(spec: Spec, tabulate: Tabulation, name: str, path: KeyPath) -> Iterator[Fault]:
     """A column to be summed that is said to have categories, or by a mechanism that counts alone."""
     definition: Definition | None = spec.quasi_identifiers.get(name) or spec.sensitive.get(name)
     if definition is not None and definition.type != "numeric":
-        yield Fault.at(path, f"`{name}` is categorical", f"add `type: numeric` to `{name}`")
+        yield Fault.of(path, f"`{name}` is categorical", f"add `type: numeric` to `{name}`")
     if tabulate.mechanism == "cell-keys":
         hint = "`mechanism: suppression` and `mechanism: dp` protect sums and means"
-        yield Fault.at(path, "cell keys perturb counts and shares alone", hint)
+        yield Fault.of(path, "cell keys perturb counts and shares alone", hint)
 
 
 def check_privacy(spec: Spec) -> Iterator[Fault]:
@@ -247,7 +247,7 @@ def check_privacy(spec: Spec) -> Iterator[Fault]:
         if entry.attribute is not None and entry.attribute not in spec.sensitive:
             message = f"`{entry.attribute}` is not a sensitive attribute"
             known = nearest_or_all(entry.attribute, spec.sensitive)
-            yield Fault.at(("privacy", "models", position, "attribute"), message, known)
+            yield Fault.of(("privacy", "models", position, "attribute"), message, known)
         if (name := entry.parameters.name_of(Means.PROTECTED)) is not None:
             values = entry.parameters.given(Means.PROTECTED)
             yield from _protected(spec, ("privacy", "models", position, name), values or ())
@@ -258,16 +258,16 @@ def _combinations(spec: Spec) -> Iterator[Fault]:
     for position, each in enumerate(spec.privacy.combinations):
         path: KeyPath = ("privacy", "combinations", position)
         if (each.columns is None) == (each.size is None):
-            yield Fault.at(path, "expected one of `columns` and `size`", at_key=True)
+            yield Fault.of(path, "expected one of `columns` and `size`", at_key=True)
         for index, name in enumerate(each.columns or ()):
             if name not in spec.quasi_identifiers:
                 known = nearest_or_all(name, spec.quasi_identifiers)
-                yield Fault.at((*path, "columns", index), f"`{name}` is not a quasi-identifier", known)
+                yield Fault.of((*path, "columns", index), f"`{name}` is not a quasi-identifier", known)
         if each.size is not None and each.size > len(spec.quasi_identifiers):
-            yield Fault.at((*path, "size"), f"there are {len(spec.quasi_identifiers)} quasi-identifiers")
+            yield Fault.of((*path, "size"), f"there are {len(spec.quasi_identifiers)} quasi-identifiers")
         if spec.privacy.k is not None and each.k <= spec.privacy.k:
             message = "requires no more than `privacy.k` does of all quasi-identifiers"
-            yield Fault.at((*path, "k"), message, "take it out, or raise it")
+            yield Fault.of((*path, "k"), message, "take it out, or raise it")
 
 
 def _accepted(spec: Spec) -> Iterator[Fault]:
@@ -277,7 +277,7 @@ def _accepted(spec: Spec) -> Iterator[Fault]:
     for position, name in enumerate(() if passing is None else passing.accept_derived):
         if name not in kept and (name in roles or spec.others != "insensitive"):
             path = ("privacy", "passing", "accept_derived", position)
-            yield Fault.at(path, f"`{name}` does not pass through", nearest_or_all(name, kept))
+            yield Fault.of(path, f"`{name}` does not pass through", nearest_or_all(name, kept))
 
 
 def _protected(spec: Spec, path: KeyPath, values: tuple[str, ...]) -> Iterator[Fault]:
@@ -286,4 +286,4 @@ def _protected(spec: Spec, path: KeyPath, values: tuple[str, ...]) -> Iterator[F
     for position, value in enumerate(values):
         if value in missing:
             message = f'"{value}" means missing (`input.missing`), and is not protected'
-            yield Fault.at((*path, position), message, "take it out of `input.missing`, or out of `values`")
+            yield Fault.of((*path, position), message, "take it out of `input.missing`, or out of `values`")

@@ -130,7 +130,7 @@ def _pools(spec: Spec) -> Iterator[Fault]:
         if isinstance(attribute.hierarchy, Rare):
             label, path = attribute.hierarchy.rare.label, ("quasi_identifiers", name, "hierarchy", "rare", "label")
             if label == spec.output.suppressed or label in spec.missing("csv"):
-                yield Fault.at(path, "means suppressed or missing already", "choose another label")
+                yield Fault.of(path, "means suppressed or missing already", "choose another label")
 
 
 def _missing_values(spec: Spec) -> Iterator[Fault]:
@@ -141,10 +141,10 @@ def _missing_values(spec: Spec) -> Iterator[Fault]:
         if attribute.missing == "apart":
             reason = "a class with nothing but missing values would count as fully diverse"
             message = f"apart is not done: each missing value would count as one of its own, so that {reason}"
-            yield Fault.at(path, message, "uncounted, or value")
+            yield Fault.of(path, message, "uncounted, or value")
         elif attribute.missing == "value" and (numeric or attribute.hierarchy is not None):
             what = "numbers have" if numeric else "its hierarchy has"
-            yield Fault.at(path, f"a missing value is no value, {what} no place for it", "leave `missing` out")
+            yield Fault.of(path, f"a missing value is no value, {what} no place for it", "leave `missing` out")
 
 
 def _notations(spec: Spec) -> Iterator[Fault]:
@@ -154,13 +154,13 @@ def _notations(spec: Spec) -> Iterator[Fault]:
         given = [key for key in NumberFormat.model_fields if getattr(attribute, key) is not None]
         if given and attribute.type != "numeric":
             message = "number formats apply only to numeric attributes"
-            yield Fault.at((*path, given[0]), message, "add `type: numeric`", at_key=True)
+            yield Fault.of((*path, given[0]), message, "add `type: numeric`", at_key=True)
         if attribute.thousands is not None:
             places.append((path, spec.notation(str(path[1])).decimal, attribute.thousands))
     for path, decimal, thousands in places:
         if decimal == thousands:
             hint = "`decimal` is the sign before fractions, `thousands` that between groups of three digits"
-            yield Fault.at((*path, "thousands"), "is the sign of decimals, too", hint)
+            yield Fault.of((*path, "thousands"), "is the sign of decimals, too", hint)
 
 
 def _domains(spec: Spec) -> Iterator[Fault]:
@@ -168,7 +168,7 @@ def _domains(spec: Spec) -> Iterator[Fault]:
     for name, attribute in spec.quasi_identifiers.items():
         if attribute.domain is not None and attribute.type != "numeric":
             path = ("quasi_identifiers", name, "domain")
-            yield Fault.at(path, "a domain is for numeric attributes", "add type: numeric", at_key=True)
+            yield Fault.of(path, "a domain is for numeric attributes", "add type: numeric", at_key=True)
 
 
 def _bins(spec: Spec) -> Iterator[Fault]:
@@ -177,9 +177,9 @@ def _bins(spec: Spec) -> Iterator[Fault]:
         path = ("quasi_identifiers", name, "bins")
         if attribute.bins is not None and attribute.type != "numeric":
             hint = "add `type: numeric`, or use `level`"
-            yield Fault.at(path, "bins are for numeric attributes", hint, at_key=True)
+            yield Fault.of(path, "bins are for numeric attributes", hint, at_key=True)
         if attribute.bins is not None and attribute.level is not None:
-            yield Fault.at(path, "cannot stand beside `level`", "choose one of them", at_key=True)
+            yield Fault.of(path, "cannot stand beside `level`", "choose one of them", at_key=True)
 
 
 def _coded(spec: Spec) -> Iterator[Fault]:
@@ -195,21 +195,21 @@ def _coded(spec: Spec) -> Iterator[Fault]:
                 hint, what = "add `type: numeric`", "are rounded" if key == "round" else f"and dates have a {key}"
                 if key != "round":
                     hint += ", or for dates `hierarchy: {dates: [month, year]}`"
-                yield Fault.at(path, f"only numbers {what}", hint, at_key=True)
+                yield Fault.of(path, f"only numbers {what}", hint, at_key=True)
             elif isinstance(getattr(attribute, key), str):
-                yield Fault.at(path, "expected a number, for the attribute is numeric")
+                yield Fault.of(path, "expected a number, for the attribute is numeric")
             elif key == "round":
                 continue
             elif isinstance(attribute.hierarchy, NumberBands):
                 message = "cannot be combined with `bands`, whose first and last are open"
-                yield Fault.at(path, message, f"leave `{key}` out", at_key=True)
+                yield Fault.of(path, message, f"leave `{key}` out", at_key=True)
             elif isinstance(attribute.hierarchy, Path):
                 hint = "give the file a label for what lies beyond, or use `intervals`"
                 message = "cannot be combined with a hierarchy file: its labels would be wrong"
-                yield Fault.at(path, message, hint, at_key=True)
+                yield Fault.of(path, message, hint, at_key=True)
         yield from _levels(spec, name)
         if not attribute.ends_ascend:
-            yield Fault.at(("quasi_identifiers", name, "bottom"), "is not below `top`")
+            yield Fault.of(("quasi_identifiers", name, "bottom"), "is not below `top`")
 
 
 _DATE_CODE = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2])(?:-\d{2})?)?", re.ASCII)
@@ -220,24 +220,24 @@ def _coded_dates(spec: Spec, path: KeyPath, attribute: QuasiIdentifier, dates: D
     key = str(path[-1])
     if "week" in dates.levels:
         message = "cannot be combined with `week`: years of weeks begin on other days than years"
-        yield Fault.at(path, message, "leave out the week, or use levels of months", at_key=True)
+        yield Fault.of(path, message, "leave out the week, or use levels of months", at_key=True)
         return
     if key == "round":
         hint = "`levels: {min: 1}` shows nothing finer than the first of the hierarchy's levels"
-        yield Fault.at(path, "only numbers are rounded", hint, at_key=True)
+        yield Fault.of(path, "only numbers are rounded", hint, at_key=True)
         return
     code = attribute.date_ends[key == "top"] or ""
     part = {4: "year", 7: "month", 10: "day"}.get(len(code), "")
     if not _DATE_CODE.fullmatch(code) or (part == "day" and not _is_day(code)):
         hint = "such as 1934, 1934-05 or 1934-05-31, whatever the format of the dates is"
-        yield Fault.at(path, "expected a year, a month or a day", hint)
+        yield Fault.of(path, "expected a year, a month or a day", hint)
     elif part != "day" and part not in dates.levels:
         hint = f"give the first or the last day of it, or add the level {part}"
-        yield Fault.at(path, f"a {part} is none of the hierarchy's levels", hint)
+        yield Fault.of(path, f"a {part} is none of the hierarchy's levels", hint)
     for position, entry in enumerate(spec.privacy.models):
         if entry.parameters.given(Means.POPULATION) is not None:
             message = f"dates with a {key} code are not looked up in a population"
-            yield Fault.at(path, message, f"leave out `privacy.models.{position}`, or the code", at_key=True)
+            yield Fault.of(path, message, f"leave out `privacy.models.{position}`, or the code", at_key=True)
 
 
 def _is_day(text: str) -> bool:
@@ -253,13 +253,13 @@ def _levels(spec: Spec, name: str) -> Iterator[Fault]:
     if levels is None:
         return
     if levels.max is not None and levels.min > levels.max:
-        yield Fault.at(path, "is above `max`")
+        yield Fault.of(path, "is above `max`")
     elif levels.max is not None and attribute.least_level > levels.max:
-        yield Fault.at((*path[:3], "max"), "rare values are pooled at level 1")
+        yield Fault.of((*path[:3], "max"), "rare values are pooled at level 1")
     key, finer = ("numeric", ("mean", "median")) if attribute.type == "numeric" else ("categorical", ("set",))
     if levels.min and (form := getattr(spec.output, key)) in finer:
         hint = f"leave output.{key} out, or declare no least level"
-        yield Fault.at(path, f"`output.{key}: {form}` would show what lies below it", hint)
+        yield Fault.of(path, f"`output.{key}: {form}` would show what lies below it", hint)
 
 
 def _rules(spec: Spec) -> Iterator[Fault]:
@@ -271,17 +271,17 @@ def _rules(spec: Spec) -> Iterator[Fault]:
 def _rule(rule: Rule, path: KeyPath, kind: str) -> Iterator[Fault]:
     """One rule: of one kind, with values of the attribute's type."""
     if len(rule.kinds) != 1:
-        yield Fault.at(path, f"expected one of {', '.join(KINDS)}")
+        yield Fault.of(path, f"expected one of {', '.join(KINDS)}")
     apart, together, inner = rule.keep_apart, rule.keep_together, (*path, "keep_together")
     if apart is not None:
         yield from _values(apart, (*path, "keep_apart"), kind)
         if apart[0] == apart[1]:
-            yield Fault.at((*path, "keep_apart"), "a value cannot be kept apart from itself")
+            yield Fault.of((*path, "keep_apart"), "a value cannot be kept apart from itself")
     if isinstance(together, RuleRange):
         if kind != "numeric":
-            yield Fault.at(inner, "a range is for numeric attributes", "list the values")
+            yield Fault.of(inner, "a range is for numeric attributes", "list the values")
         if together.from_ > together.to:
-            yield Fault.at(inner, "`from` is above `to`")
+            yield Fault.of(inner, "`from` is above `to`")
     elif together is not None:
         yield from _values(together, inner, kind)
     if rule.keep is not None:
@@ -297,7 +297,7 @@ def _value(value: Value, path: KeyPath, kind: str) -> Iterator[Fault]:
     """A value of the spec against the type of its attribute."""
     if (kind == "numeric") == isinstance(value, str):
         expected = "a number" if kind == "numeric" else "text"
-        yield Fault.at(path, f"expected {expected}, for the attribute is {kind}")
+        yield Fault.of(path, f"expected {expected}, for the attribute is {kind}")
 
 
 # --- workload -------------------------------------------------------------------------------------------------------
@@ -309,7 +309,7 @@ def _targets(spec: Spec) -> Iterator[Fault]:
         if quasi_identifier is not None and given is not None and given != quasi_identifier.type:
             path = ("workload", "targets", position, name, "type")
             hint = "a quasi-identifier's type is given where it is listed"
-            yield Fault.at(path, f"the quasi-identifier `{name}` is {quasi_identifier.type}", hint)
+            yield Fault.of(path, f"the quasi-identifier `{name}` is {quasi_identifier.type}", hint)
 
 
 def selections(spec: Spec) -> Iterator[Fault]:
@@ -331,11 +331,11 @@ def _condition(condition: Condition, path: KeyPath, kind: str) -> Iterator[Fault
     low, high = condition.from_, condition.to
     is_range = low is not None or high is not None
     if is_range == (condition.in_ is not None):
-        yield Fault.at(path, "expected `in`, or one or both of `from` and `to`")
+        yield Fault.of(path, "expected `in`, or one or both of `from` and `to`")
     if is_range and kind != "numeric":
-        yield Fault.at(path, "`from` and `to` are for numeric attributes", "list values with `in`")
+        yield Fault.of(path, "`from` and `to` are for numeric attributes", "list values with `in`")
     if low is not None and high is not None and low > high:
-        yield Fault.at(path, "`from` is above `to`")
+        yield Fault.of(path, "`from` is above `to`")
     yield from _values(condition.in_ or (), (*path, "in"), kind)
 
 

@@ -110,7 +110,7 @@ class Fault:
     at_key: bool = False  # the key is wrong, not its value
 
     @classmethod
-    def at(
+    def of(
         cls, path: KeyPath, said: str, hint: str | None = None, *, key: str | None = None, at_key: bool = False
     ) -> Fault:
         """A fault whose message names a path; it lies at a `key` below that, if one is given."""

@@ -32,7 +32,7 @@ def check(spec: Spec) -> Iterator[Fault]:
         for name in step.treated:
             if (before := first.setdefault(name, number)) != number:
                 message = f"column `{name}` is treated by step {before + 1} ({spec.treatments[before].method}) already"
-                yield Fault.at(path, message, "what two steps disclose together is not known")
+                yield Fault.of(path, message, "what two steps disclose together is not known")
         yield from _columns(spec, step, path)
         yield from _settings(spec, step, path)
 
@@ -42,25 +42,25 @@ def _columns(spec: Spec, step: Treatment, path: KeyPath) -> Iterator[Fault]:
     roles, closed = spec.roles(), spec.others == "error"
     for name in (*step.treated, *step.read):
         if name not in roles and closed:
-            yield Fault.at(path, f"`{name}` has no role in the spec", nearest_or_all(name, roles))
+            yield Fault.of(path, f"`{name}` has no role in the spec", nearest_or_all(name, roles))
     for name in (name for name, count in Counter(step.treated).items() if count > 1):
-        yield Fault.at(path, f"`{name}` is listed twice")
+        yield Fault.of(path, f"`{name}` is listed twice")
     for name in dict.fromkeys(step.treated):
         role = roles.get(name)
         if role in WITHHELD and name in spec.left_over:
             message = f"`{name}` is left out by `others: drop`: there is nothing to treat"
-            yield Fault.at(path, message, "name it under `insensitive`")
+            yield Fault.of(path, message, "name it under `insensitive`")
         elif role in WITHHELD:
-            yield Fault.at(path, f"`{name}` is {_UNTREATED[role]}: there is nothing to treat")
+            yield Fault.of(path, f"`{name}` is {_UNTREATED[role]}: there is nothing to treat")
         if role == "sampling-weight":
             hint = f"`sampling_weight: {{column: {name}, bands: 10}}` changes weights"
-            yield Fault.at(path, f"`{name}` is the sampling weight", hint)
+            yield Fault.of(path, f"`{name}` is the sampling weight", hint)
         if role == "quasi-identifier" and not step.COUNTS and _counts(spec):
             message = f"`{name}` is a quasi-identifier, whose rows do not count for k once {step.method} has changed it"
             hint = "microaggregation and suppress leave rows that read the same"
-            yield Fault.at(path, message, hint)
+            yield Fault.of(path, message, hint)
         if name in step.read:
-            yield Fault.at(path, f"`{name}` is changed, and cannot be what the step goes by as well")
+            yield Fault.of(path, f"`{name}` is changed, and cannot be what the step goes by as well")
 
 
 def _counts(spec: Spec) -> bool:
@@ -73,9 +73,9 @@ def _settings(spec: Spec, step: Treatment, path: KeyPath) -> Iterator[Fault]:
     if isinstance(step, Microaggregation):
         if step.grouping == "univariate" and len(step.columns) > 1:
             hint = "individual-ranking treats each column by itself"
-            yield Fault.at(path, "univariate is of one column", hint, key="grouping")
+            yield Fault.of(path, "univariate is of one column", hint, key="grouping")
         if step.weighted and spec.weight_column is None:
-            yield Fault.at(path, "there is no sampling weight", key="weighted", at_key=True)
+            yield Fault.of(path, "there is no sampling weight", key="weighted", at_key=True)
     if isinstance(step, Pram):
         yield from _pram(step, path)
         yield from _published(spec, step, path)
@@ -86,26 +86,26 @@ def _settings(spec: Spec, step: Treatment, path: KeyPath) -> Iterator[Fault]:
         yield from _required(spec, step, path)
     if isinstance(step, DateShift) and not _has_days(step.format):
         hint = "%Y-%m-%d is year, month and day; a zone (%z) is not understood"
-        yield Fault.at((*path, "format"), "no format of a date", hint)
+        yield Fault.of((*path, "format"), "no format of a date", hint)
 
 
 def _pram(step: Pram, path: KeyPath) -> Iterator[Fault]:
     """A matrix beside a probability, or one whose rows are no probabilities."""
     if (step.keep is None) == (step.matrix is None):
-        yield Fault.at(path, "expected `keep`, or a `matrix`")
+        yield Fault.of(path, "expected `keep`, or a `matrix`")
     if step.alpha != 1 and not step.invariant:
-        yield Fault.at(path, "`alpha` is of an `invariant` matrix", key="alpha", at_key=True)
+        yield Fault.of(path, "`alpha` is of an `invariant` matrix", key="alpha", at_key=True)
     if any(before == after for before, after in step.forbidden):
-        yield Fault.at(path, "a value cannot be forbidden to stay", key="forbidden", at_key=True)
+        yield Fault.of(path, "a value cannot be forbidden to stay", key="forbidden", at_key=True)
     if step.matrix is None:
         return
     if step.invariant or step.forbidden or step.joint:
         key = "invariant" if step.invariant else "forbidden" if step.forbidden else "joint"
-        yield Fault.at(path, "a declared `matrix` is taken as it is", f"leave `{key}` out", key=key, at_key=True)
+        yield Fault.of(path, "a declared `matrix` is taken as it is", f"leave `{key}` out", key=key, at_key=True)
     for value, row in step.matrix.items():
         inner = (*path, "matrix", value)
         if not math.isclose(sum(row.values()), 1, abs_tol=_ROW_TOLERANCE):
-            yield Fault.at(inner, "probabilities must sum to 1")
+            yield Fault.of(inner, "probabilities must sum to 1")
         if unknown := [each for each in row if each not in step.matrix]:
             yield Fault((*inner, unknown[0]), f"`{dotted(path)}`: the matrix has no row for `{unknown[0]}`")
 
@@ -115,9 +115,9 @@ def _published(spec: Spec, step: Pram, path: KeyPath) -> Iterator[Fault]:
     roles = spec.roles()
     for name in step.by:
         if roles.get(name) in WITHHELD or (roles.get(name) == "quasi-identifier" and _counts(spec)):
-            shown = f"the matrices of parts stand in the manifest by values of `{name}`"
-            message = f"{shown}, which the release does not show"
-            yield Fault.at(path, message, "use columns that are released unchanged", key="by")
+            message = f"the matrices of parts stand in the manifest by values of `{name}`"
+            message += ", which the release does not show"
+            yield Fault.of(path, message, "use columns that are released unchanged", key="by")
 
 
 def _suppress(spec: Spec, step: Suppress, path: KeyPath) -> Iterator[Fault]:
@@ -126,38 +126,38 @@ def _suppress(spec: Spec, step: Suppress, path: KeyPath) -> Iterator[Fault]:
     for key, names in named.items():
         for name in (name for name in names if name not in step.columns):
             message = f"`{key}` names `{name}`, which is not one of the `columns`"
-            yield Fault.at(path, message, nearest_or_all(name, step.columns), key=key)
+            yield Fault.of(path, message, nearest_or_all(name, step.columns), key=key)
     if set(step.columns) <= set(step.never):
-        yield Fault.at(path, "no column is left of which cells may be suppressed", key="never", at_key=True)
+        yield Fault.of(path, "no column is left of which cells may be suppressed", key="never", at_key=True)
     for name in (name for name in step.ghosts if name in step.never):
-        yield Fault.at(path, f"`{name}` is never suppressed, and takes nothing with it", key="ghosts", at_key=True)
+        yield Fault.of(path, f"`{name}` is never suppressed, and takes nothing with it", key="ghosts", at_key=True)
     for name, other in ((name, other) for name in step.never for other in spec.treatments if name in other.treated):
         if not other.COUNTS or spec.treatments.index(other) > spec.treatments.index(step):
             message = f"`{name}` is changed by {other.method}, and rows are counted by what it shows"
-            yield Fault.at(path, message, "microaggregation, as an earlier step, leaves groups", key="never")
+            yield Fault.of(path, message, "microaggregation, as an earlier step, leaves groups", key="never")
     if spec.unit is not None:
         hint = "every release command counts individuals, and can suppress: flat hierarchies"
-        yield Fault.at(path, "suppress counts rows, not individuals (`unit`)", hint)
+        yield Fault.of(path, "suppress counts rows, not individuals (`unit`)", hint)
 
 
 def _required(spec: Spec, step: Suppress, path: KeyPath) -> Iterator[Fault]:
     """Nothing that rows have to meet, or what they cannot meet together."""
     own = step.k is not None or bool(step.combinations)
     if step.risk is not None and own:
-        yield Fault.at(path, "`risk` is in place of `k` and `combinations`", key="risk", at_key=True)
+        yield Fault.of(path, "`risk` is in place of `k` and `combinations`", key="risk", at_key=True)
     if step.risk is not None and step.small == "pool":
-        yield Fault.at(path, "`pool` is of strata of fewer than k rows, and not of `risk`", key="small")
+        yield Fault.of(path, "`pool` is of strata of fewer than k rows, and not of `risk`", key="small")
     if not own and step.risk is None and not (spec.privacy.k or spec.privacy.combinations):
-        yield Fault.at(path, "expected `k`, `combinations` or `risk`: `privacy` has none to go by")
+        yield Fault.of(path, "expected `k`, `combinations` or `risk`: `privacy` has none to go by")
     inherited = not own and step.risk is None
     for rule in spec.privacy.combinations if inherited else step.combinations:
         if (rule.columns is None) == (rule.size is None):
-            yield Fault.at(path, "expected one of `columns` and `size`", key="combinations", at_key=True)
+            yield Fault.of(path, "expected one of `columns` and `size`", key="combinations", at_key=True)
         for name in (name for name in rule.columns or () if name not in step.columns):
             message = f"`combinations` names `{name}`, which is not one of the `columns`"
-            yield Fault.at(path, message, nearest_or_all(name, step.columns))
+            yield Fault.of(path, message, nearest_or_all(name, step.columns))
         if rule.size is not None and rule.size > len(step.columns):
-            yield Fault.at(path, f"`combinations` of {rule.size} columns, and there are {len(step.columns)}")
+            yield Fault.of(path, f"`combinations` of {rule.size} columns, and there are {len(step.columns)}")
 
 
 def weaker_steps(spec: Spec) -> Iterator[Caution]:
@@ -183,9 +183,9 @@ def _noise(step: Noise, path: KeyPath) -> Iterator[Fault]:
     exact = {"least": step.least is not None, "keep_zero": step.keep_zero, "only": step.only != "all"}
     for key in (key for key, given in exact.items() if given and step.kind == "romm"):
         message = f"romm keeps means and covariances of all rows, which `{key}` would change"
-        yield Fault.at(path, message, key=key, at_key=True)
+        yield Fault.of(path, message, key=key, at_key=True)
     if step.whole and step.round is not None and step.round % 1:
-        yield Fault.at(path, "multiples of this `round` are not all `whole`", key="round", at_key=True)
+        yield Fault.of(path, "multiples of this `round` are not all `whole`", key="round", at_key=True)
 
 
 def _has_days(form: str) -> bool:
