@@ -11,11 +11,9 @@ from typing import Any
 import polars as pl
 
 from anonymize.records import dataclass
-from anonymize.verify.moved import SURPRISE, BothColumns, MeasuredTreatment, Settings, decimals_of, numbered
+from anonymize.verify.moved import SURPRISE, BothColumns, MeasuredTreatment, Settings, decimals_of, differs, numbered
 
 # --- noise ------------------------------------------------------------------------------------------------------------
-# Twin of noise: what may not change, what is exact, and whether the noise is as strong as it should be.
-#
 # The squares of normal noise in units of its deviation have a sum of the chi-square distribution with as many degrees
 # of freedom as rows; a mean r of n of them is as far off by chance with a probability below exp(-n (r - 1 - ln r) / 2).
 # Where numbers were rounded, r is only known to lie between two bounds, and the one that speaks for the release counts.
@@ -69,11 +67,9 @@ def _step(settings: Settings, before: pl.Series) -> float:
 def noise(settings: Settings, declared: Settings, columns: BothColumns) -> MeasuredTreatment:
     """Missing values stay; what is exact, or bounded, is; and the noise is of the right strength."""
     figures: dict[str, Any] = {}
-    wrong = []
     own = Noised.of(settings, columns)
+    wrong = columns.misplaced(own.names)
     for name in own.names:
-        if columns.missing_moved(name):
-            wrong.append(f"{name}: missing values are not where they were")
         difference = columns.after[name] - columns.before[name]
         figures[name] = {
             "changed": columns.changed(name),
@@ -238,8 +234,6 @@ def _moment_differs(own: Noised, group: pl.DataFrame, one: int, other: int) -> b
 
 
 # --- PRAM -------------------------------------------------------------------------------------------------------------
-# Twin of PRAM: the moves from value to value in the release, against the matrices that the manifest declares.
-#
 # How far a frequency may be off follows from the Chernoff bound, n KL(k / n, p), which holds for any number of rows;
 # all of these together are broken by a sound release once in 10^8. A move with no probability is never one of chance.
 
@@ -250,9 +244,7 @@ _INVARIANT = 1e-12
 def pram(settings: Settings, declared: Settings, columns: BothColumns) -> MeasuredTreatment:
     """Missing values stay, moves are as likely as declared, and the matrices are what the step is."""
     figures: dict[str, Any] = {}
-    wrong = [
-        f"{name}: missing values are not where they were" for name in settings["columns"] if columns.missing_moved(name)
-    ]
+    wrong = columns.misplaced(settings["columns"])
     variables = [list(settings["columns"])] if settings["joint"] else [[name] for name in settings["columns"]]
     parts = () if settings["matrix"] is not None else settings["by"]
     for names in variables:
@@ -274,17 +266,15 @@ def _declared_cells(channels: Sequence[Mapping[str, Any]], parts: Sequence[str],
     """Each cell of the matrices: its part, the value before and after, and the probability `chance`."""
     frames = []
     for channel in channels:
-        values, matrix = channel["values"], channel["matrix"]
-        size = len(values)
+        values = channel["values"]
         own: dict[str, Any] = {}
         for place in range(width):
             texts = [value[place] for value in values]
-            own[f"b{place}"] = pl.Series([text for text in texts for _ in range(size)], dtype=pl.String)
-            own[f"a{place}"] = pl.Series(texts * size, dtype=pl.String)
-        own["chance"] = pl.Series(list(itertools.chain.from_iterable(matrix)), dtype=pl.Float64)
-        frame = pl.DataFrame(own)
-        part = [pl.lit(channel["part"][name], pl.String).alias(f"p{place}") for place, name in enumerate(parts)]
-        frames.append(frame.with_columns(part))
+            own[f"b{place}"] = pl.Series([text for text in texts for _ in values], dtype=pl.String)
+            own[f"a{place}"] = pl.Series(texts * len(values), dtype=pl.String)
+        own["chance"] = pl.Series(list(itertools.chain.from_iterable(channel["matrix"])), dtype=pl.Float64)
+        part = {f"p{place}": pl.lit(channel["part"][name], pl.String) for place, name in enumerate(parts)}
+        frames.append(pl.DataFrame(own).with_columns(**part))
     schema = dict.fromkeys([*numbered("b", width), *numbered("a", width), *numbered("p", len(parts))], pl.String)
     return pl.concat(frames) if frames else pl.DataFrame(schema={**schema, "chance": pl.Float64})
 
@@ -294,8 +284,7 @@ def _moves(columns: BothColumns, parts: Sequence[str], names: Sequence[str]) -> 
     before, after = numbered("b", len(names)), numbered("a", len(names))
     frame = columns.frame(parts, names)
     lacking = pl.any_horizontal(pl.col(name).is_null() for name in before)
-    different = pl.any_horizontal(pl.col(b).ne_missing(pl.col(a)) for b, a in zip(before, after, strict=True))
-    still = frame.filter(lacking & different).height
+    still = frame.filter(lacking & differs(len(names))).height
     return frame.filter(~lacking).group_by(*numbered("p", len(parts)), *before, *after).len(), still
 
 
@@ -322,12 +311,9 @@ def _faults(cells: pl.DataFrame, moves: pl.DataFrame, parts: Sequence[str], widt
 
 def _part(share: pl.Expr, chance: pl.Expr) -> pl.Expr:
     """One of the two terms of the divergence between shares."""
-    safe = pl.when(chance > 1e-15).then(chance)
-    return (
-        pl.when(share <= 0)
-        .then(0.0)
-        .otherwise((share * (share / safe).log()).fill_null(pl.when(share > 1e-12).then(math.inf).otherwise(0.0)))
-    )
+    term = share * (share / pl.when(chance > 1e-15).then(chance)).log()
+    of_no_chance = pl.when(share > 1e-12).then(math.inf).otherwise(0.0)
+    return pl.when(share <= 0).then(0.0).otherwise(term.fill_null(of_no_chance))
 
 
 def _matrix_faults(settings: Settings, cells: pl.DataFrame, width: int) -> Iterator[str]:
@@ -335,18 +321,15 @@ def _matrix_faults(settings: Settings, cells: pl.DataFrame, width: int) -> Itera
     before, after = numbered("b", width), numbered("a", width)
     parts = [name for name in cells.columns if name.startswith("p")]
     sums = cells.group_by(*parts, *before).agg(pl.col("chance").sum(), values=pl.len())
-    if (
-        sums.filter((pl.col("chance") - 1).abs() > _TRANSITIONS_CLOSE).height
-        or cells.filter(pl.col("chance") < -_TRANSITIONS_CLOSE).height
-    ):
+    beyond = sums.filter((pl.col("chance") - 1).abs() > _TRANSITIONS_CLOSE).height
+    if beyond or cells.filter(pl.col("chance") < -_TRANSITIONS_CLOSE).height:
         yield "rows of the matrix are no probabilities"
+    pairs = [(pl.col(b), pl.col(a)) for b, a in zip(before, after, strict=True)]
     for one, other in settings["forbidden"]:
-        barred = pl.any_horizontal(
-            (pl.col(b) == one) & (pl.col(a) == other) for b, a in zip(before, after, strict=True)
-        )
+        barred = pl.any_horizontal((b == one) & (a == other) for b, a in pairs)
         if cells.filter(barred & (pl.col("chance") > 0)).height:
             yield "a forbidden move has a probability in the matrix"
-    stay = pl.all_horizontal(pl.col(b) == pl.col(a) for b, a in zip(before, after, strict=True))
+    stay = pl.all_horizontal(b == a for b, a in pairs)
     if settings["keep"] is not None and not settings["invariant"]:
         kept = (pl.col("chance") - settings["keep"]).abs() <= _TRANSITIONS_CLOSE
         if cells.filter(stay & ~kept & (pl.col("chance") < 1)).height:
@@ -366,10 +349,8 @@ def _variance(cells: pl.DataFrame, moves: pl.DataFrame, parts: Sequence[str], wi
     rows = moves.group_by(*own, *before).agg(rows=pl.col("len").sum())
     reached = cells.join(rows, on=[*own, *before], nulls_equal=True)
     expected = reached.group_by(*own, *after).agg(expected=(pl.col("chance") * pl.col("rows")).sum())
-    both = rows.join(
-        expected, left_on=[*own, *before], right_on=[*own, *after], how="left", nulls_equal=True
-    ).with_columns(pl.col("expected").fill_null(0.0))
-    total = pl.col("rows").sum()
-    error = (pl.col("expected") - pl.col("rows")).abs() / (total.over(own) if own else total)
+    expected = expected.rename(dict(zip(after, before, strict=True)))
+    both, total = rows.join(expected, on=[*own, *before], how="left", nulls_equal=True), pl.col("rows").sum()
+    error = (pl.col("expected").fill_null(0.0) - pl.col("rows")).abs() / (total.over(own) if own else total)
     if both.select((error > _INVARIANT).any()).item():
         yield "the matrix is not invariant: expected counts are others than those before"

@@ -14,7 +14,6 @@ import polars as pl
 from anonymize.records import dataclass
 
 # --- what twins are given ---------------------------------------------------------------------------------------------
-# What the twins of treatments are given, and what they return.
 
 Settings: TypeAlias = Mapping[str, Any]
 SURPRISE = math.log(1e8)
@@ -62,6 +61,10 @@ class BothColumns:
         """Whether another row is missing than before."""
         return not self.before[name].is_null().equals(self.after[name].is_null())
 
+    def misplaced(self, names: Sequence[str]) -> list[str]:
+        """What is wrong where another row is missing than before."""
+        return [f"{name}: missing values are not where they were" for name in names if self.missing_moved(name)]
+
     def frame(self, parts: Sequence[str], treated: Sequence[str]) -> pl.DataFrame:
         """The columns by number: `p0`, ... of the parts, `b0`, ... and `a0`, ... of treated ones before and after."""
         own = {f"p{place}": self.before[name] for place, name in enumerate(parts)}
@@ -78,6 +81,11 @@ def numbered(letter: str, count: int) -> list[str]:
     return [f"{letter}{place}" for place in range(count)]
 
 
+def differs(count: int) -> pl.Expr:
+    """Whether any of so many treated columns of `BothColumns.frame` has changed."""
+    return pl.any_horizontal(pl.col(f"b{place}").ne_missing(pl.col(f"a{place}")) for place in range(count))
+
+
 def same_multiset(frame: pl.DataFrame, by: Sequence[str], before: Sequence[str], after: Sequence[str]) -> bool:
     """Whether some columns have the same combinations of cells as others, as often, in each part."""
     renamed = frame.select(*by, **dict(zip(before, after, strict=True)))
@@ -86,10 +94,8 @@ def same_multiset(frame: pl.DataFrame, by: Sequence[str], before: Sequence[str],
 
 
 # --- moved between rows -----------------------------------------------------------------------------------------------
-# Twins of the steps that move cells between rows: rank-swap, random-swap, record-swap and shuffle.
-#
-# All of them keep the cells of their columns, in every part, as often as they were: that is compared. Beside it, each
-# has bounds of its own on which rows may have got which cells.
+# All of these steps keep the cells of their columns, in every part, as often as they were: that is compared. In
+# addition, each bounds which rows may have got which cells.
 
 _NEAR = 1e-9
 
@@ -113,7 +119,12 @@ def rank_swap(settings: Settings, declared: Settings, columns: BothColumns) -> M
         if beyond:
             wrong.append(f"{name}: {beyond} values come from further away than `distance`")
         largest = moved.select((pl.col("move") / pl.col("rows")).max()).item()
-        figures[name] = {"changed": columns.changed(name), "largest_move": largest, **_correlation(frame, "b0", "a0")}
+        correlation = _spearman(frame, "b0", "a0")
+        figures[name] = {
+            "changed": columns.changed(name),
+            "largest_move": largest,
+            "rank_correlation": correlation,
+        }
     return MeasuredTreatment(figures, wrong)
 
 
@@ -122,31 +133,22 @@ def _rank_moves(frame: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     numbers its part has (`rows`)."""
     values = frame.group_by(*by, "b0").len().sort(*by, "b0")
     last = pl.col("len").cum_sum()
-    ranked = values.with_columns(last=last.over(by) if by else last).with_columns(
-        first=pl.col("last") - pl.col("len") + 1
-    )
     rows = pl.col("len").sum()
-    ranked = ranked.with_columns(rows=rows.over(by) if by else rows).drop("len")
+    ranked = values.with_columns(last=last.over(by) if by else last, rows=rows.over(by) if by else rows)
+    ranked = ranked.with_columns(pl.col("len", "last").cast(pl.Int64))
+    ranked = ranked.with_columns(first=pl.col("last") - pl.col("len") + 1).drop("len")
     there = ranked.select(*by, pl.col("b0").alias("a0"), first_after="first", last_after="last")
     both = frame.join(ranked, on=[*by, "b0"], nulls_equal=True).join(there, on=[*by, "a0"], nulls_equal=True)
-    whole = {name: pl.col(name).cast(pl.Int64) for name in ("first", "last", "first_after", "last_after")}
-    gap = pl.max_horizontal(
-        pl.lit(0, pl.Int64), whole["first"] - whole["last_after"], whole["first_after"] - whole["last"]
-    )
-    return both.select("rows", move=gap)
+    gaps = (pl.col("first") - pl.col("last_after"), pl.col("first_after") - pl.col("last"))
+    return both.select("rows", move=pl.max_horizontal(pl.lit(0, pl.Int64), *gaps))
 
 
 def random_swap(settings: Settings, declared: Settings, columns: BothColumns) -> MeasuredTreatment:
     """The same combinations of cells in each part, rows that lack one as they were, and no more rows changed than are
     drawn."""
     names, wrong = settings["columns"], []
-    by, before, after = (
-        numbered("p", len(settings["by"])),
-        numbered("b", len(names)),
-        numbered("a", len(names)),
-    )
-    different = pl.any_horizontal(pl.col(b).ne_missing(pl.col(a)) for b, a in zip(before, after, strict=True))
-    frame = columns.frame(settings["by"], names).with_columns(different=different)
+    by, before, after = numbered("p", len(settings["by"])), numbered("b", len(names)), numbered("a", len(names))
+    frame = columns.frame(settings["by"], names).with_columns(different=differs(len(names)))
     lacking = pl.any_horizontal(pl.col(name).is_null() for name in before)
     touched = frame.filter(lacking & pl.col("different")).height
     if touched:
@@ -172,21 +174,15 @@ def record_swap(settings: Settings, declared: Settings, columns: BothColumns) ->
     common = [name for name in profiles[0] if all(name in profile for profile in profiles)]
     same = list(dict.fromkeys((*settings["by"], *common)))
     by, before, after = numbered("p", len(same)), numbered("b", len(names)), numbered("a", len(names))
-    different = pl.any_horizontal(pl.col(b).ne_missing(pl.col(a)) for b, a in zip(before, after, strict=True))
-    frame = columns.frame(same, names).with_columns(different=different)
+    units = columns.frame(same, names).with_columns(_risks(settings, columns), different=differs(len(names)))
     figures: dict[str, Any] = {}
     wrong = []
-    household = settings["households"]
-    if household is not None:
-        frame = frame.with_columns(household=columns.before[household])
-        places = frame.group_by("household").agg(pl.struct(after).n_unique().alias("places"))
-        parted = places.filter(pl.col("places") > 1).height
+    if settings["households"] is not None:
+        homes = units.with_columns(household=columns.before[settings["households"]]).group_by("household")
+        parted = homes.agg(places=pl.struct(after).n_unique()).filter(pl.col("places") > 1).height
         if parted:
             wrong.append(f"{parted} households are no longer in one place")
-    frame = frame.with_columns(_risks(settings, columns))
-    units = frame
-    if household is not None:
-        units = frame.group_by("household").agg(pl.col(*by, *before, *after).first(), pl.col("different", "^r.$").any())
+        units = homes.agg(pl.col(*by, *before, *after).first(), pl.col("different", "^r.$").any())
     if not same_multiset(units, by, before, after):
         wrong.append(f"{', '.join(names)}: not the same places as before for those that are alike")
     figures["swapped"] = units["different"].mean()
@@ -238,10 +234,6 @@ def shuffle(settings: Settings, declared: Settings, columns: BothColumns) -> Mea
     return MeasuredTreatment(figures, wrong)
 
 
-def _correlation(frame: pl.DataFrame, one: str, other: str) -> dict[str, Any]:
-    return {"rank_correlation": _spearman(frame, one, other)}
-
-
 def _spearman(frame: pl.DataFrame, one: str, other: str) -> float | None:
     """Spearman's correlation; None where a column is constant."""
     value = frame.select(pl.corr(pl.col(one).rank(), pl.col(other).rank())).item()
@@ -249,8 +241,6 @@ def _spearman(frame: pl.DataFrame, one: str, other: str) -> float | None:
 
 
 # --- moved in time ----------------------------------------------------------------------------------------------------
-# Twin of date shifting: all dates of a person have moved by the same number of days, which is not 0.
-
 _ISO = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f")
 """How dates of a typed table read."""
 

@@ -11,13 +11,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from math import exp, floor, fsum, hypot, inf, isclose, log10
+from math import exp, floor, fsum, hypot, inf, isclose, log, log10
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from anonymize.claims import Basis, Result, State
+from anonymize.claims import Basis, Parameters, Result, State
 from anonymize.records import dataclass
 from anonymize.spec.tabulation import CellKeyNoise, sums_called
 from anonymize.verify.differential import Spent, differential_result
@@ -63,11 +63,9 @@ def _fits(value: float | None, allowed: set[int], table: WrittenTable, whole: Se
 
 
 def _result(noise: CellKeyNoise, wrong: int) -> Result:
-    required: dict[str, float | int | str | list[str] | None] = (
-        {"maximum": noise.maximum, "variance": noise.variance, "smallest": noise.smallest}
-        if noise.table is None
-        else {"table": noise.table.name}
-    )
+    required: Parameters = {"maximum": noise.maximum, "variance": noise.variance, "smallest": noise.smallest}
+    if noise.table is not None:
+        required = {"table": noise.table.name}
     result = Result("cell-keys", None, required, {"wrong": wrong}, State.of(not wrong), 0, 0, basis=Basis.DERIVED)
     return result.unshown(f"{wrong} published values are not those of the input and its keys") if wrong else result
 
@@ -77,18 +75,15 @@ def _result(noise: CellKeyNoise, wrong: int) -> Result:
 
 def _record_keys(recount: Recount, lookup: Lookup) -> tuple[pl.Series, int]:
     """(rows,) the record key of each, and their range."""
-    span = lookup.span
+    span, modulus = lookup.span, 1 << 32
     if recount.tabulate.noise.record_key is not None:
         texts = recount.column(recount.tabulate.noise.record_key).fill_null("")
-        power = 1 if span is not None else 10 ** max(0, *(len(text.partition(".")[2]) for text in texts.unique()))
-        return recount.of_units(
-            pl.Series([round(float(text) * power) for text in texts], dtype=pl.Int64)
-        ), span or power
-    assert recount.secret is not None
-    keys = [_hashed(each, recount.secret) for each in recount.identities()]
-    modulus = 1 << 32
-    series = pl.Series(keys if span is None else [key % span for key in keys], dtype=pl.Int64)
-    return recount.of_units(series), span or modulus
+        modulus = 1 if span is not None else 10 ** max(0, *(len(text.partition(".")[2]) for text in texts.unique()))
+        keys = [round(float(text) * modulus) for text in texts]
+    else:
+        assert recount.secret is not None
+        keys = [_hashed(each, recount.secret) % (span or modulus) for each in recount.identities()]
+    return recount.of_units(pl.Series(keys, dtype=pl.Int64)), span or modulus
 
 
 def _hashed(texts: Sequence[str | None], secret: bytes) -> int:
@@ -168,9 +163,9 @@ def _newton(changes: Sequence[int], variance: float | None) -> list[float]:
     b, by Newton's steps that are halved until they lead down."""
     a = b = 0.0
     for _ in range(200):
-        shares = _tilted(changes, a, b)
+        shares, norm = _tilted(changes, a, b)
         moments = [sum(change**n * share for change, share in zip(changes, shares, strict=True)) for n in range(5)]
-        first, second = moments[1], moments[2] - (variance or 0.0)
+        first, second = moments[1], 0.0 if variance is None else moments[2] - variance
         saa, sab = moments[2] - moments[1] ** 2, moments[3] - moments[1] * moments[2]
         sbb = moments[4] - moments[2] ** 2
         if variance is None:
@@ -180,30 +175,23 @@ def _newton(changes: Sequence[int], variance: float | None) -> list[float]:
             if determinant <= 1e-300:
                 break
             step = ((-sbb * first + sab * second) / determinant, (sab * first - saa * second) / determinant)
-        size = 1.0
-        slope = first * step[0] + (0.0 if variance is None else second * step[1])
-        while size > 1e-12 and _dual(changes, a + size * step[0], b + size * step[1], variance) > _dual(
-            changes, a, b, variance
-        ) + 0.1 * size * min(slope, 0.0):
+        size, slope, height = 1.0, min(first * step[0] + second * step[1], 0.0), norm - b * (variance or 0.0)
+        while size > 1e-12:
+            ahead, beyond = a + size * step[0], b + size * step[1]
+            if _tilted(changes, ahead, beyond)[1] - beyond * (variance or 0.0) <= height + 0.1 * size * slope:
+                break
             size /= 2
         a, b = a + size * step[0], b + size * step[1]
-        if abs(first) + (0.0 if variance is None else abs(second)) < 1e-14:
+        if abs(first) + abs(second) < 1e-14:
             break
-    return _tilted(changes, a, b)
+    return _tilted(changes, a, b)[0]
 
 
-def _tilted(changes: Sequence[int], a: float, b: float) -> list[float]:
-    largest = max(a * change + b * change * change for change in changes)
-    weights = [exp(a * change + b * change * change - largest) for change in changes]
-    return [weight / sum(weights) for weight in weights]
-
-
-def _dual(changes: Sequence[int], a: float, b: float, variance: float | None) -> float:
-    from math import log
-
-    largest = max(a * change + b * change * change for change in changes)
-    norm = sum(exp(a * change + b * change * change - largest) for change in changes)
-    return largest + log(norm) - b * (variance or 0.0)
+def _tilted(changes: Sequence[int], a: float, b: float) -> tuple[list[float], float]:
+    """exp(a x + b x^2), normed, and the logarithm of the norm."""
+    exponents = [a * change + b * change * change for change in changes]
+    weights = [exp(each - max(exponents)) for each in exponents]
+    return [weight / sum(weights) for weight in weights], max(exponents) + log(sum(weights))
 
 
 # --- differential privacy ---------------------------------------------------------------------------------------------

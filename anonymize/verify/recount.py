@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import count, pairwise
 from math import floor, log10
 from pathlib import Path
 from typing import TypeAlias
@@ -58,10 +58,7 @@ class Recount:
         """What every group of a table comes to. `column`: whose numbers are summed, None for rows, or individuals if
         these are what counts; `having`: the rows that have a number in it are counted. `several`: how many of the
         largest contributions are wanted."""
-        rows = self._rows(by, column, having=having)
-        for place in range(len(by)):
-            rows = rows.explode(str(place))
-        names = [str(place) for place in range(len(by))]
+        rows, names = self._rows(by, column, having=having), [str(place) for place in range(len(by))]
         owned = rows.group_by([*names, "who"]).agg(pl.col("amount").sum()) if self.units is not None else rows
         if column is None and self.units is not None and self.tabulate.counted == "individuals":
             owned = owned.with_columns(pl.lit(1.0).alias("amount"))
@@ -90,10 +87,7 @@ class Recount:
 
     def key_sums(self, by: Sequence[str], keys: pl.Series) -> dict[Group, int]:
         """By group the sum of the record keys of the individuals in it, each once. `keys`: (rows,) of each row."""
-        names = [str(place) for place in range(len(by))]
-        rows = self._rows(by, None, having=False, keys=keys)
-        for name in names:
-            rows = rows.explode(name)
+        rows, names = self._rows(by, None, having=False, keys=keys), [str(place) for place in range(len(by))]
         owned = rows.group_by([*names, "who"]).agg(pl.col("key").first()) if self.units is not None else rows
         summed = owned.group_by(names).agg(pl.col("key").sum()).collect()
         return {self.group(by, labels): total for *labels, total in summed.iter_rows()}
@@ -107,14 +101,9 @@ class Recount:
         if self.spec.unit is not None:
             texts = self.frame.select(self._text(self.spec.unit)).collect().to_series()
             return [(text,) for text in texts]
-        places = by_position(self.frame)
+        places, seen = by_position(self.frame), defaultdict[tuple[str | None, ...], Iterator[int]](count)
         rows = self.frame.select(self._raw(name).alias(str(place)) for place, name in enumerate(places)).collect()
-        seen: dict[tuple[str | None, ...], int] = defaultdict(int)
-        named = []
-        for row in rows.iter_rows():
-            named.append((*row, str(seen[row])))
-            seen[row] += 1
-        return named
+        return [(*row, str(next(seen[row]))) for row in rows.iter_rows()]
 
     def of_units(self, keys: pl.Series) -> pl.Series:
         """(rows,) the keys of rows, of one individual the least."""
@@ -135,8 +124,8 @@ class Recount:
     def _rows(
         self, by: Sequence[str], column: str | None, *, having: bool, keys: pl.Series | None = None
     ) -> pl.LazyFrame:
-        """Of each row that counts: the labels of each of the columns in `by`, an amount, whom it is about, and where
-        they are wanted its key."""
+        """Of each row that counts, once for each group that it is in: the labels of the columns in `by` (`0`, `1`,
+        ...), an `amount`, `who` it is about, and where they are wanted its `key`."""
         texts = [self._text(name).alias(str(place)) for place, name in enumerate(by)]
         more = [] if keys is None else [pl.lit(keys).alias("key")]
         frame = self.frame.select(*texts, self._amount(column), self._who(), *more)
@@ -145,19 +134,18 @@ class Recount:
             labels = self._labels_of(name, str(place))
             frame = frame.join(labels, on=str(place), how="left", nulls_equal=True).drop(str(place))
             frame = frame.rename({"labels": str(place)})
+        for place in range(len(by)):
+            frame = frame.explode(str(place))
         return frame.with_columns(pl.lit(1.0).alias("amount")) if having else frame
 
     def _labels_of(self, name: str, key: str) -> pl.LazyFrame:
         """The labels that each different text of a column is counted under."""
         texts = self.frame.select(self._text(name)).unique().collect().to_series().to_list()
-        numeric = self.spec.quasi_identifiers[name].type == "numeric"
-        labels = [list(self.paths[name][self._read(each, numeric=numeric)]) for each in texts]
+        numeric = self.spec.quasi_identifiers[name].type == "numeric"  # looked up by their shortest texts
+        values = [repr(float(each) + 0.0) if numeric and each is not None else each for each in texts]
+        labels = [list(self.paths[name][each]) for each in values]
         kinds = {key: pl.String(), "labels": pl.List(pl.String())}
         return pl.LazyFrame({key: texts, "labels": labels}, schema=kinds)
-
-    def _read(self, text: str | None, *, numeric: bool) -> str | None:
-        """A value as it is looked up: of a number the shortest text."""
-        return repr(float(text) + 0.0) if numeric and text is not None else text
 
     def _text(self, name: str) -> pl.Expr:
         """A column as it is compared, null where it is missing."""

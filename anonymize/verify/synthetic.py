@@ -1,8 +1,7 @@
 """Twin of a synthetic table under differential privacy: what its manifest declares, accounted for and tested once more.
 
-Nothing is taken from what made the table: the budget is added up by formulas of this file, whose sources stand beside
-them, and not by the library that drew the noise. From the written table, its manifest and the public domain are
-checked:
+Nothing is taken from what made the table: the budget is added up by the formulas of this file, with their sources, and
+not by the library that drew the noise. From the written table, its manifest and the public domain are checked:
 
 - the mechanisms: every measurement has noise for the sensitivity that its neighbours imply, every chosen marginal the
   selection that chose it, and all of them together stay within the epsilon and delta that are claimed;
@@ -114,6 +113,11 @@ class NoisyMarginal:
         """What it is called in a fault."""
         return f"the measurement of {' x '.join(self.counts.columns)}"
 
+    @property
+    def own_rho(self) -> float:
+        """What it costs by the formulas of this file."""
+        return rho_of_gaussian(self.sensitivity, self.sigma)
+
 
 @dataclass(frozen=True)
 class PrivateChoice:
@@ -130,6 +134,11 @@ class PrivateChoice:
     def label(self) -> str:
         """What it is called in a fault."""
         return f"the selection of {' x '.join(self.chosen)}"
+
+    @property
+    def own_rho(self) -> float:
+        """What it costs by the formulas of this file."""
+        return rho_of_selection(self.sensitivity, self.scale)
 
 
 @dataclass(frozen=True)
@@ -173,10 +182,14 @@ class SyntheticManifest:
         )
 
     @property
+    def mechanisms(self) -> list[NoisyMarginal | PrivateChoice]:
+        """All that was drawn."""
+        return [*self.measured, *self.chosen]
+
+    @property
     def rho(self) -> float:
         """What all mechanisms cost together, by the formulas of this file."""
-        costs = [rho_of_gaussian(each.sensitivity, each.sigma) for each in self.measured]
-        return math.fsum([*costs, *(rho_of_selection(each.sensitivity, each.scale) for each in self.chosen)])
+        return math.fsum(each.own_rho for each in self.mechanisms)
 
     @property
     def spent(self) -> Spent:
@@ -234,26 +247,18 @@ def budget_faults(manifest: SyntheticManifest) -> Iterator[str]:
 
     The sensitivity of a score is at least the L1 distance by which one individual changes the counts that it is of.
     """
-    for each in manifest.measured:
-        yield from _cost_faults(each.label, each.rho, rho_of_gaussian(each.sensitivity, each.sigma))
-        yield from _sensitivity_faults(each.label, each.sensitivity, manifest.neighbours.l2)
-    for choice in manifest.chosen:
-        yield from _cost_faults(choice.label, choice.rho, rho_of_selection(choice.sensitivity, choice.scale))
-        yield from _sensitivity_faults(choice.label, choice.sensitivity, manifest.neighbours.l1)
+    neighbours = manifest.neighbours
+    for each in manifest.mechanisms:
+        own, least = each.own_rho, neighbours.l2 if isinstance(each, NoisyMarginal) else neighbours.l1
+        if abs(each.rho - own) > CLOSE * own:
+            yield f"{each.label}: its noise costs rho = {own:.9g}, and {each.rho:.9g} is declared"
+        if each.sensitivity < least * (1 - ROUNDING):
+            change = f"a change of {each.sensitivity:.6g}, and one individual changes it by {least:.6g}"
+            yield f"{each.label}: its noise is for {change}"
     claim = manifest.claim
     for name, own in {"rho": manifest.rho, "epsilon": manifest.spent.epsilon}.items():
         if own > claim[name] * (1 + ROUNDING):
             yield f"the mechanisms cost {name} = {own:.9g}, and {claim[name]:.9g} is claimed"
-
-
-def _cost_faults(label: str, declared: float, own: float) -> Iterator[str]:
-    if abs(declared - own) > CLOSE * own:
-        yield f"{label}: its noise costs rho = {own:.9g}, and {declared:.9g} is declared"
-
-
-def _sensitivity_faults(label: str, declared: float, least: float) -> Iterator[str]:
-    if declared < least * (1 - ROUNDING):
-        yield f"{label}: its noise is for a change of {declared:.6g}, and one individual changes it by {least:.6g}"
 
 
 def domain_faults(manifest: SyntheticManifest, domain: Mapping[str, DeclaredDomain]) -> Iterator[str]:
@@ -350,9 +355,10 @@ def _fit_faults(manifest: SyntheticManifest, total: float) -> Iterator[str]:
 
 def table_fault(manifest: SyntheticManifest, table: pl.LazyFrame, absent: Sequence[str]) -> str | None:
     """Where the table has other columns, or other values, than the domain; None where it has not."""
-    if list(_cells(table)) != list(manifest.domain):
+    cells = _cells(table)
+    if list(cells) != list(manifest.domain):
         return "the table has other columns than the domain"
-    outside = [(~manifest.domain[name].covers(cell, absent)).sum().alias(name) for name, cell in _cells(table).items()]
+    outside = [(~manifest.domain[name].covers(cell, absent)).sum().alias(name) for name, cell in cells.items()]
     counts = table.select(outside).collect(engine="streaming").row(0, named=True)
     strange = [f"{name}: {count} cells are outside the public domain" for name, count in counts.items() if count]
     return "; ".join(strange) or None

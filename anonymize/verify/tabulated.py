@@ -15,7 +15,7 @@ from math import fsum, inf
 from types import MappingProxyType
 from typing import Any
 
-from anonymize.claims import Basis, Result, State
+from anonymize.claims import Basis, Parameters, Result, State
 from anonymize.records import dataclass
 from anonymize.spec.tabulation import SuppressionRules, sums_called
 from anonymize.verify.differential import UNDRAWN
@@ -100,16 +100,13 @@ def measures(recount: Recount, tables: Sequence[WrittenTable], several: int) -> 
         if table.measured.measure == "mean":
             having = made.setdefault(("having", column), Measure(f"those with {column}", True, zeros, column))
             people = recount.groups(by, column, several, having=True)
-            held = {group: people.get(group, NOBODY).value for group in rows}
-            empty = {group for group in table.empty(recount) if not held[group]}
+            sizes = {group: people.get(group, NOBODY).value for group in rows}
+            empty = {group for group in table.empty(recount) if not sizes[group]}
             blank = {group for group, value in rows.items() if value is None} - empty
-            having.add(by, people, {group: None if group in blank else held[group] for group in rows})
-            rows = {
-                group: 0.0 if group in empty else None if value is None else value * held[group]
-                for group, value in rows.items()
-            }
+            having.add(by, people, {group: None if group in blank else size for group, size in sizes.items()})
             half = table.half_digit(recount)
-            slack = {group: each * half for group, each in held.items()}
+            rows = {group: None if group in blank else (rows[group] or 0.0) * size for group, size in sizes.items()}
+            slack = {group: size * half for group, size in sizes.items()}
         name = "rows" if column is None else sums_called(column)
         made.setdefault(("sum", column), Measure(name, column is None, zeros, column)).add(by, truth, rows, slack)
     if recount.units is None or recount.tabulate.counted == "rows":
@@ -168,7 +165,18 @@ class System:
     @cached_property
     def equations(self) -> list[tuple[dict[Group, float], float]]:
         """Sums over blank groups, with what they come to by what is published."""
-        return [each for each in self._every if each[0]]
+        made = []
+        for group, parts in self._sums:
+            terms: dict[Group, float] = {}
+            known = 0.0
+            for sign, each in ((1.0, group), *((-1.0, part) for part in parts)):
+                if each in self.measure.blank:
+                    terms[each] = sign
+                else:
+                    known -= sign * self.measure.truth[each].value
+            if terms:
+                made.append((terms, known))
+        return made
 
     @cached_property
     def uneven(self) -> int:
@@ -193,21 +201,6 @@ class System:
                     if parts and all(part in truth for part in parts):
                         made[frozenset([group, *parts])] = (group, parts)
         return list(made.values())
-
-    @cached_property
-    def _every(self) -> list[tuple[dict[Group, float], float]]:
-        """The same of all totals."""
-        made = []
-        for group, parts in self._sums:
-            terms: dict[Group, float] = {}
-            known = 0.0
-            for sign, each in ((1.0, group), *((-1.0, part) for part in parts)):
-                if each in self.measure.blank:
-                    terms[each] = sign
-                else:
-                    known -= sign * self.measure.truth[each].value
-            made.append((terms, known))
-        return made
 
     @cached_property
     def least(self) -> dict[Group, float | None]:
@@ -237,26 +230,18 @@ class System:
             first, *others = terms
             for each in others:
                 root[top(each)] = top(first)
-        members: dict[Group, list[Group]] = defaultdict(list)
-        for group in self.measure.blank:
-            members[top(group)].append(group)
-        parts: dict[Group, list[tuple[dict[Group, float], float]]] = defaultdict(list)
-        for terms, known in self.equations:
-            parts[top(next(iter(terms)))].append((terms, known))
-        made = {}
-        for each, groups in members.items():
-            ordered = sorted(groups, key=sorted)
-            made[each] = Component(ordered, parts[each], [self.least[group] for group in ordered])
+        made: dict[Group, Component] = defaultdict(lambda: Component([], [], []))
+        for group in sorted(self.measure.blank, key=sorted):
+            made[top(group)].groups.append(group)
+            made[top(group)].low.append(self.least[group])
+        for equation in self.equations:
+            made[top(next(iter(equation[0])))].equations.append(equation)
         return {group: made[top(group)] for group in self.measure.blank}
 
     def beside(self, group: Group) -> set[Group]:
         """The blank groups that are parts of a total which a group is part of as well."""
-        parts = (
-            {each for each, sign in terms.items() if sign < 0}
-            for terms, _ in self.equations
-            if terms.get(group, 0.0) < 0
-        )
-        return set().union(*parts) - {group}
+        shared = (terms for terms, _ in self.equations if terms.get(group, 0.0) < 0)
+        return {each for terms in shared for each, sign in terms.items() if sign < 0} - {group}
 
 
 @dataclass(frozen=True)
@@ -278,27 +263,22 @@ class Component:
         from scipy.optimize import linprog
         from scipy.sparse import coo_array
 
-        largest = max([1.0, *(abs(value) for _, value in self.equations)]) / SOLVED
-        entries = [
-            (row, self.place[each], sign)
-            for row, (terms, _) in enumerate(self.equations)
-            for each, sign in terms.items()
-        ]
-        if not entries:
+        if not self.equations:
             low = self.low[self.place[group]]
             return (-inf if low is None else low), inf
+        largest = max([1.0, *(abs(value) for _, value in self.equations)]) / SOLVED
+        every = ((row, terms) for row, (terms, _) in enumerate(self.equations))
+        entries = [(row, self.place[each], sign) for row, terms in every for each, sign in terms.items()]
         rows, columns, signs = zip(*entries, strict=True)
         matrix = coo_array((signs, (rows, columns)), shape=(len(self.equations), len(self.groups))).tocsr()
-        bounds: list[tuple[float | None, float | None]] = [
-            (None if low is None else low / largest, None) for low in self.low
-        ]
+        bounds: list[tuple[float | None, float | None]]
+        bounds = [(None if low is None else low / largest, None) for low in self.low]
         for each, value in known.items():
             bounds[self.place[each]] = (value / largest, value / largest)
-        ends = []
+        wanted, ends = [value / largest for _, value in self.equations], []
         for sign in (1.0, -1.0):
             objective = [0.0] * len(self.groups)
             objective[self.place[group]] = sign
-            wanted = [value / largest for _, value in self.equations]
             result = linprog(objective, A_eq=matrix, b_eq=wanted, bounds=bounds, method="highs")
             ends.append(sign * result.fun * largest if result.status == 0 else -sign * inf)
         return ends[0], ends[1]
@@ -374,18 +354,12 @@ def _reached(system: System, group: Group, need: tuple[float, float]) -> float:
 
 
 def _result(rules: SuppressionRules, minimum: int, exposed: int, people: int, wrong: int) -> Result:
-    required: dict[str, float | int | str | list[str] | None] = {"minimum": minimum}
-    if rules.p is not None:
-        required["p"] = rules.p
-    if rules.dominance is not None:
-        required |= {"n": rules.dominance.n, "k": rules.dominance.k}
-    achieved: dict[str, float | int | str | list[str] | None] = {"exposed": exposed}
-    result = Result(
-        "suppression", None, required, achieved, State.of(not exposed), exposed, people, basis=Basis.MEASURED
-    )
-    if wrong:
-        return result.unshown(f"{wrong} published values are not those of the input")
-    return result
+    required: Parameters = {"minimum": minimum}
+    required |= {} if rules.p is None else {"p": rules.p}
+    required |= {} if rules.dominance is None else {"n": rules.dominance.n, "k": rules.dominance.k}
+    achieved, state = {"exposed": exposed}, State.of(not exposed)
+    result = Result("suppression", None, required, {**achieved}, state, exposed, people, basis=Basis.MEASURED)
+    return result.unshown(f"{wrong} published values are not those of the input") if wrong else result
 
 
 _AUDITS: Mapping[str, Callable[[Recount, Sequence[WrittenTable], Mapping[str, Any]], TableAudit]] = {

@@ -34,8 +34,6 @@ from anonymize.verify.moved import (
 from anonymize.verify.verdict import Verdict
 
 # --- microaggregation -------------------------------------------------------------------------------------------------
-# Twin of microaggregation: rows that read the same are at least k, and show the means of what they had.
-
 CLOSE = 1e-9
 """How far, relative to the largest number, sums may be from each other that are the same."""
 
@@ -69,8 +67,8 @@ def _not_means(
     name: str, groups: list[str], after: pl.DataFrame, settings: Settings, columns: BothColumns
 ) -> list[str]:
     """Where a column does not show the means of its groups, as far as the settings say that it does."""
-    if columns.missing_moved(name) and settings["missing"] == "refuse":
-        return [f"{name}: missing values are not where they were"]
+    if settings["missing"] == "refuse" and (misplaced := columns.misplaced([name])):
+        return misplaced
     if settings["show"] != "mean" or settings["weighted"]:
         return []
     both = after.with_columns(before=columns.before[name]).filter(pl.col(name).is_not_null())
@@ -97,9 +95,6 @@ def _same_total(columns: BothColumns, name: str, rounding: float) -> bool:
 
 
 # --- local suppression ------------------------------------------------------------------------------------------------
-# Twin of suppress: cells are the original ones or suppressed, and groups that read the same are as large as required.
-
-
 def suppress(settings: Settings, declared: Settings, columns: BothColumns) -> MeasuredTreatment:
     """Cells that have changed are suppressed; ghosts are where their columns are; in every stratum, all that read the
     same in the columns of what is required, suppressed cells being a value of their own, have the rows or the risk that
@@ -189,15 +184,11 @@ def individual_risk(rows: int, weight: float) -> float:
     p = min(rows / weight, 1.0)
     if p >= 1:
         return 1 / rows
-    total = 0.0
     middles = [(step + 0.5) / _STEPS for step in range(_STEPS)]
     if rows < _MANY_ROWS:
-        for each in middles:
-            total += float(((p ** (1 - each) - p) / (1 - p)) ** (rows - 1))
+        total = sum(float(((p ** (1 - each) - p) / (1 - p)) ** (rows - 1)) for each in middles)
         return p / (1 - p) * -math.log(p) * total / _STEPS
-    for each in middles:
-        total += 1 / (p + (1 - p) * float(each ** (1 / rows)))
-    return p / rows * total / _STEPS
+    return p / rows * sum(1 / (p + (1 - p) * float(each ** (1 / rows))) for each in middles) / _STEPS
 
 
 _STEPS, _MANY_ROWS = 2_000, 20
