@@ -20,14 +20,16 @@ from anonymize.publication import Files, ReleasePaths
 from anonymize.recoding.appearance import NumberColumns
 from anonymize.records import dataclass
 from anonymize.report.data import Blocks
+from anonymize.report.passing import PassingText, exact_columns
 from anonymize.request import Request
 from anonymize.risk import Text
 from anonymize.spec import Spec
-from anonymize.table import Codes, OutputFile, Source, Table
+from anonymize.table import OutputFile, Source, Table
 from anonymize.table.named import column
 from anonymize.table.scratch import Arrays
 from anonymize.verify import Check, SharedNumbers, Verdict, checks_of, text_of
 from anonymize.verify.kept import Derivation
+from anonymize.verify.table import with_suppressed
 from anonymize.writing.columns import null_text, passing_column
 from anonymize.writing.rows import Written
 
@@ -86,9 +88,14 @@ class Draft(ABC):
         return verify.UNDRAWN
 
     @property
-    def units(self) -> Codes | None:
+    def units(self) -> pl.Series | None:
         """Whom the written rows are about, where the table knows it; the release does not show it."""
-        return None if self.table.units is None else self.table.units[self.written.rows]
+        return None if self.table.units is None else pl.Series(self.table.units[self.written.rows])
+
+    @property
+    def is_released(self) -> pl.Series | None:
+        """(rows of the input,) whether each was released; None: all were."""
+        return None
 
     @property
     def columns(self) -> dict[str, list[str]]:
@@ -125,6 +132,72 @@ class Draft(ABC):
         """The rows as they are released, by which people may be recognized; None where they have no classes."""
         return None
 
+    def shown(self, files: Files) -> Text:
+        """The quasi-identifiers as they were written, and whom the rows are about."""
+        spec, columns = self.request.spec, list(self.columns.values())
+        frame = with_suppressed(self.table_text(files), spec, [name for names in columns for name in names])
+        return Text(frame, columns, spec, spec.missing(files.table.format), self.units)
+
+    def numbers(self, files: Files, columns: Sequence[str] = (), hidden: Sequence[str] = ()) -> SharedNumbers:
+        """The file as it was written, whose columns are read once for all that is measured of it. `columns`: those that
+        will all be looked at; `hidden`: those in which the spec may write suppressed cells as nothing."""
+        return SharedNumbers(with_suppressed(self.table_text(files), self.request.spec, hidden), columns)
+
+    def passing_text(self, files: Files, shared: SharedNumbers | None = None) -> PassingText:
+        """What measures the columns that pass through, from the file as it was written. `shared`: what has been read of
+        it."""
+        shared, spec = self.numbers(files) if shared is None else shared, self.request.spec
+        missing = spec.missing(files.table.format)
+        return PassingText(shared.frame, spec, self.columns, missing, self.units, shared=shared)
+
+    def verdict(self, files: Files, shared: SharedNumbers) -> Verdict:
+        """What everything that is required comes to where rows that read the same are a class, whatever made them so.
+        `shared`: what has been read of the file."""
+        spec, target = self.request.spec, files.table
+        judged = self._judged(files.source, target, shared)
+        with ExitStack() as opened:
+            verdict = verify.measure(
+                judged.frame,
+                [name for names in self.columns.values() for name in names],
+                with_people(spec, self.checks(), self.columns, opened, files.source),
+                spec.input.missing,
+                suppressed=spec.output.suppressed,
+                null_missing=spec.missing(target.format).null,
+                missing_as=spec.privacy.missing,
+                normalize=spec.input.normalize,
+                exact=exact_columns(spec, self.columns),
+                units=self.units,
+                numbers=NumberColumns.of(spec, target.format).names,
+                ordering=self._ordering(files),
+                shared=judged,
+            )
+        results = (replace(each, before_treatment=each.attribute in spec.treated) for each in verdict.results)
+        return replace(verdict, results=tuple(results))
+
+    def _judged(self, source: Source, target: OutputFile, shared: SharedNumbers) -> SharedNumbers:
+        """The file as its models are measured: a sensitive column that a step of `treatments` has changed is measured
+        as it was before, so that it is not the change that makes it diverse."""
+        spec = self.request.spec
+        changed = [name for name in spec.sensitive if name in spec.treated]
+        if not changed:
+            return shared
+        empty = null_text(spec, source.format, target.format)
+        before, rows = pl.concat(list(source.batches(changed))), self.written.rows
+        original = [passing_column(before[name].gather(rows), empty).cast(pl.String).alias(name) for name in changed]
+        names = shared.frame.collect_schema().names()
+        others = shared.frame.select(column(name) for name in names if name not in changed)
+        frame = others.collect(engine="streaming").with_columns(original).select(map(column, names))
+        return SharedNumbers(frame.lazy(), ())
+
+    def _ordering(self, files: Files) -> verify.Ordering | None:
+        """Where rows are in the input's order, what they are in order by is read from the input's own text."""
+        spec = self.request.spec
+        if spec.output.row_order != "keep":
+            return None
+        notations = {name: spec.notation(name) for name in spec.quasi_identifiers}
+        original = verify.OriginalRows(files.source.scan(), self.is_released, spec.input.missing, notations)
+        return verify.Ordering(self.columns, verify.CellTemplates.of(spec), judged=True, original=original)
+
     @abstractmethod
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """The blocks of the report that depend on the family."""
@@ -142,73 +215,3 @@ class Draft(ABC):
     def class_of(self) -> NDArray[np.int32]:
         """(rows,) the class of each row of the input, -1 for one that is not released."""
         raise NotImplementedError(f"{self.request.algorithm} makes no classes: this is probably a bug")
-
-
-# --- the measured text ------------------------------------------------------------------------------------------------
-# The text of a release whose rows may read the same, measured: what is required of classes, whatever made them.
-
-
-@dataclass(frozen=True)
-class DraftText:
-    """The text of a draft that has been written.
-
-    `columns`: the released ones of each quasi-identifier. `is_released` (rows of the input,): whether each was
-    released; None: all were.
-    """
-
-    draft: Draft
-    columns: Mapping[str, Sequence[str]]
-    is_released: pl.Series | None = None
-
-    def verdict(self, files: Files, shared: SharedNumbers) -> Verdict:
-        """What everything that is required comes to. `shared`: what has been read of the file."""
-        spec, target = self.draft.request.spec, files.table
-        names = [name for own in self.columns.values() for name in own]
-        judged = self._judged(files.source, target, shared)
-        with ExitStack() as opened:
-            verdict = verify.measure(
-                judged.frame,
-                names,
-                with_people(spec, self.draft.checks(), self.columns, opened, files.source),
-                spec.input.missing,
-                suppressed=spec.output.suppressed,
-                null_missing=spec.missing(target.format).null,
-                missing_as=spec.privacy.missing,
-                normalize=spec.input.normalize,
-                exact=self._exact(),
-                units=None if self.draft.units is None else pl.Series(self.draft.units),
-                numbers=NumberColumns.of(spec, target.format).names,
-                ordering=self._ordering(files),
-                shared=judged,
-            )
-        before = [replace(each, before_treatment=each.attribute in spec.treated) for each in verdict.results]
-        return replace(verdict, results=tuple(before))
-
-    def _judged(self, source: Source, target: OutputFile, shared: SharedNumbers) -> SharedNumbers:
-        """The file as its models are measured: a sensitive column that a step of `treatments` has changed is measured
-        as it was before, so that it is not the change that makes it diverse."""
-        spec = self.draft.request.spec
-        changed = [name for name in spec.sensitive if name in spec.treated]
-        if not changed:
-            return shared
-        empty, rows = null_text(spec, source.format, target.format), self.draft.written.rows
-        before = pl.concat(list(source.batches(changed)))
-        original = [passing_column(before[name].gather(rows), empty).cast(pl.String).alias(name) for name in changed]
-        names = shared.frame.collect_schema().names()
-        others = shared.frame.select(column(name) for name in names if name not in changed)
-        frame = others.collect(engine="streaming").with_columns(original).select(map(column, names))
-        return SharedNumbers(frame.lazy(), ())
-
-    def _exact(self) -> frozenset[str]:
-        """The released columns whose texts are compared as they stand."""
-        spec = self.draft.request.spec
-        return frozenset(each for name in spec.exact for each in self.columns.get(name, [name]))
-
-    def _ordering(self, files: Files) -> verify.Ordering | None:
-        """Where rows are in the input's order, what they are in order by is read from the input's own text."""
-        spec = self.draft.request.spec
-        if spec.output.row_order != "keep":
-            return None
-        notations = {name: spec.notation(name) for name in spec.quasi_identifiers}
-        original = verify.OriginalRows(files.source.scan(), self.is_released, spec.input.missing, notations)
-        return verify.Ordering(self.columns, verify.CellTemplates.of(spec), judged=True, original=original)

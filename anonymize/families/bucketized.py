@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from anonymize import verify
 from anonymize.algorithms.anatomy import Bucketized
 from anonymize.classes import Runs, mixed_radix
 from anonymize.errors import Caution, UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.checks import refuse_seed
-from anonymize.families.steps import text_shown, with_passing
 from anonymize.fidelity import BothSides, fidelity
 from anonymize.files import pair_of
 from anonymize.meaning import Manifest
@@ -25,14 +24,14 @@ from anonymize.records import dataclass
 from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import LEAST_COUNT, Blocks, output_block, verdict_blocks
 from anonymize.report.head import order_warnings, unused
+from anonymize.report.published import bucket_verdict
 from anonymize.request import Request
 from anonymize.risk import guessing, merged, sampled
 from anonymize.spec import Spec
 from anonymize.table import SensitiveColumn, Table
 from anonymize.table.named import unnamed
 from anonymize.table.write import check_table, refuse_uri
-from anonymize.verify import Verdict
-from anonymize.verify.unclassed import Reading, measure_bucketized
+from anonymize.verify import Verdict, text_of
 from anonymize.writing import cell_ranks
 from anonymize.writing.columns import HeldColumn, hold_column, null_text, passing_column
 from anonymize.writing.rows import RowGroups, Written, unclassed_frames
@@ -84,24 +83,10 @@ class BucketizedDraft(Draft):
 
     def measure(self, files: Files) -> Measured:
         """The text of the files, group by group."""
-        verdict = with_passing(self.request, files.table, self._verdict(files), self.columns)
-        return Measured(verdict, sampled(text_shown(self.request, files.table, list(self.columns.values()))))
-
-    def _verdict(self, files: Files) -> Verdict:
-        spec = self.request.spec
-        texts = [verify.text_of(output.part, output.format, output.separator) for output in files.release]
-        return measure_bucketized(
-            texts[0],
-            texts[1] if len(texts) > 1 else None,
-            list(spec.quasi_identifiers),
-            verify.checks_of(spec, self.requirements),
-            Reading(
-                self.request.options.group,
-                spec.input.missing,
-                spec.missing(files.table.format).null,
-                normalize=spec.input.normalize,
-            ),
-        )
+        texts = [text_of(output.part, output.format, output.separator) for output in files.release]
+        group, form = self.request.options.group, files.table.format
+        verdict = bucket_verdict(self.request.spec, texts, form, group, self.requirements)
+        return Measured(replace(verdict, passing=self.passing_text(files).measured()), sampled(self.shown(files)))
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """Groups lose rows, and how values go together; the quasi-identifiers lose nothing."""

@@ -19,7 +19,7 @@ from anonymize.domain.cells import CellKind, cells_of, members
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import Caution, UsageError, have
 from anonymize.families import steps
-from anonymize.families.base import Draft, DraftText, Measured
+from anonymize.families.base import Draft, Measured
 from anonymize.fidelity import BothSides, fidelity
 from anonymize.judging import Judge, withheld
 from anonymize.meaning import Manifest
@@ -136,26 +136,20 @@ class ClassedDraft(Draft):
 
     def measure(self, files: Files) -> Measured:
         """The text of the table, class by class; what passes through is measured meanwhile, from the same reading."""
-        columns = self.columns
-        own = [name for names in columns.values() for name in names]
-        shared = steps.numbers_of(files.table, self._measured(columns), self.request.spec, own)
-        text = steps.passing_text(self.request, files.table, columns, self.units, shared)
+        names = [name for columns in self.columns.values() for name in columns]
+        shared = self.numbers(files, self._looked_at(names), names)
+        text = self.passing_text(files, shared)
         text.read()
         threads = worth(steps.threads_at_once(self.request, self.table), self.table.rows)
         passing = meanwhile(partial(text.measured, threads), threads)
-        verdict = self._released_text(columns).verdict(files, shared)
-        declarations = declared(self.request.spec, columns, files.source.scan())
-        verdict = verify.measure_codes(verdict, shared.frame, self.request.spec, declarations)
-        verdict = text.with_combinations(verdict)
-        return Measured(
-            replace(verdict, passing=passing()),
-            sampled(self.text(files)),
-            shared.texts_of([name for names in columns.values() for name in names]),
-        )
+        spec, verdict = self.request.spec, self.verdict(files, shared)
+        verdict = verify.measure_codes(verdict, shared.frame, spec, declared(spec, self.columns, files.source.scan()))
+        verdict = replace(text.with_combinations(verdict), passing=passing())
+        return Measured(verdict, sampled(self.shown(files)), shared.texts_of(names))
 
     def text(self, files: Files) -> Text:
         """The rows as they are released."""
-        return steps.text_shown(self.request, files.table, list(self.columns.values()), self.units)
+        return self.shown(files)
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """The figures of the classes, next to those of the input."""
@@ -257,10 +251,11 @@ class ClassedDraft(Draft):
         candidates = candidate_rows(request.spec, self.table, self.released) if may_overlap else {}
         return OriginalFigures(distributions, sizes_before(read), candidates)
 
-    def _released_text(self, columns: Mapping[str, Sequence[str]]) -> DraftText:
+    @property
+    def is_released(self) -> pl.Series | None:
+        """All but those that are in no class."""
         some = self.released.dropped_rows or self.released.left_out
-        is_released = pl.Series(self.released.class_of >= 0) if some else None
-        return DraftText(self, columns, is_released)
+        return pl.Series(self.released.class_of >= 0) if some else None
 
     @property
     def columns(self) -> dict[str, list[str]]:
@@ -268,12 +263,12 @@ class ClassedDraft(Draft):
         names = self.request.spec.quasi_identifiers
         return {name: [column.name for column in self.released.columns_of(name)] for name in names}
 
-    def _measured(self, columns: dict[str, list[str]]) -> list[str]:
-        """The released columns that are looked at where columns pass through; then all but the weights are."""
+    def _looked_at(self, names: Sequence[str]) -> list[str]:
+        """The released columns that are looked at where columns pass through: all but the weights. `names`: those of
+        quasi-identifiers."""
         roles = self.request.spec.roles()
         others = [name for name in self.table.columns if roles[name] in (*PASSING, "sensitive")]
-        passing = any(roles[name] in PASSING for name in others)
-        return [*(name for names in columns.values() for name in names), *others] if passing else []
+        return [*names, *others] if any(roles[name] in PASSING for name in others) else []
 
 
 def _named(spec: Spec, taxonomy: Taxonomy, texts: pl.Series) -> Ints:

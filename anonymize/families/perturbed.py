@@ -10,12 +10,12 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
-from anonymize import privacy, verify
+from anonymize import privacy
 from anonymize.algorithms.perturb import Unchanged
 from anonymize.classes import Bools
 from anonymize.errors import Problem, UsageError
-from anonymize.families.base import Draft, DraftText, Measured
-from anonymize.families.steps import check_suppression, numbers_of, passing_text, text_shown
+from anonymize.families.base import Draft, Measured
+from anonymize.families.steps import check_suppression
 from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.judging import Judge, withheld
 from anonymize.meaning import Manifest
@@ -34,6 +34,7 @@ from anonymize.table import Table
 from anonymize.table.named import column
 from anonymize.verify import Verdict
 from anonymize.verify.kept import Derivation
+from anonymize.verify.table import with_suppressed
 from anonymize.writing.rows import RowGroups, unclassed_frames
 
 MORE_KEPT = "require less in the step that suppresses, or pool its strata"
@@ -119,18 +120,21 @@ class PerturbedDraft(Draft):
 
     def measure(self, files: Files) -> Measured:
         """The text of the table: rows that read the same are a class, whatever made them so."""
-        request, columns = self.request, self.columns
-        hidden = _suppressed(request.spec)
-        shared = numbers_of(files.table, spec=request.spec, hidden=hidden)
-        text = passing_text(request, files.table, columns, self.units, shared)
-        if not columns:
+        hidden = _suppressed(self.request.spec)
+        shared = self.numbers(files, hidden=hidden)
+        text = self.passing_text(files, shared)
+        if not self.columns:
             return Measured(Verdict(len(self.written.rows), 0, (), {}, {}, passing=text.measured()))
-        released = None if self.left_out is None else pl.Series(~self.left_out)
-        verdict = text.with_combinations(DraftText(self, columns, released).verdict(files, shared))
+        verdict = text.with_combinations(self.verdict(files, shared))
         if hidden:
             hidden_rows = verdict.suppressed_rows + self._dropped
-            check_suppression(request, self.table.rows, hidden_rows, MORE_KEPT)
-        return Measured(replace(verdict, passing=text.measured()), sampled(self._classes(files)))
+            check_suppression(self.request, self.table.rows, hidden_rows, MORE_KEPT)
+        return Measured(replace(verdict, passing=text.measured()), sampled(self.shown(files)))
+
+    @property
+    def is_released(self) -> pl.Series | None:
+        """All but those that are left out."""
+        return None if self.left_out is None else pl.Series(~self.left_out)
 
     def derived(self, derivations: tuple[Derivation, ...]) -> tuple[Derivation, ...]:
         """Derivations from columns that a step changes: what is not treated is there to be read anyway."""
@@ -146,8 +150,7 @@ class PerturbedDraft(Draft):
         spec, names = self.request.spec, _suppressed(self.request.spec)
         if not names:
             return {}
-        texts = verify.text_of(files.table.part, files.table.format, files.table.separator).select(map(column, names))
-        read = verify.table.with_suppressed(texts, spec, names)
+        read = with_suppressed(self.table_text(files).select(map(column, names)), spec, names)
         cells = read.select((column(name).cast(pl.String) == str(spec.output.suppressed)).sum() for name in names)
         return {name: int(number) for name, number in cells.collect(engine="streaming").row(0, named=True).items()}
 
@@ -163,10 +166,7 @@ class PerturbedDraft(Draft):
 
     def text(self, files: Files) -> Text | None:
         """The rows as they are released; None where there are no quasi-identifiers."""
-        return self._classes(files) if self.request.spec.quasi_identifiers else None
-
-    def _classes(self, files: Files) -> Text:
-        return text_shown(self.request, files.table, list(self.columns.values()), self.units)
+        return self.shown(files) if self.request.spec.quasi_identifiers else None
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """No cell is generalized, and no row left out but such as are suppressed as a whole."""

@@ -15,7 +15,6 @@ from anonymize.channels.problem import epsilon
 from anonymize.errors import Caution, UnsafeError, UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.checks import refuse_seed
-from anonymize.families.steps import with_passing
 from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.files import parameters_beside
 from anonymize.meaning import Manifest
@@ -99,13 +98,13 @@ class RandomizedDraft(Draft):
 
         Raises UnsafeError where the table cannot have come about by these parameters.
         """
-        text = verify.text_of(files.table.part, files.table.format, files.table.separator)
+        rows, bounds = self.written.rows, bounds_of(self.distorted.columns, self.requirements)
+        original = pl.DataFrame({each.name: each.original[rows] for each in self.distorted.columns})
         parameters = json.loads(self.parameters)
-        bounds = bounds_of(self.distorted.columns, self.requirements)
-        verdict, wrong = measure_distorted(text, self._original(), parameters, bounds)
+        verdict, wrong = measure_distorted(self.table_text(files), original, parameters, bounds)
         if wrong:
             raise UnsafeError(wrong)
-        return Measured(with_passing(self.request, files.table, verdict, self.columns))
+        return Measured(replace(verdict, passing=self.passing_text(files).measured()))
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """The success of an ordinary attacker is measured by the original, and is nobody else's to know."""
@@ -132,11 +131,6 @@ class RandomizedDraft(Draft):
         quasi = [seen[each.name] for each in self.distorted.columns if each.role == "quasi-identifier"]
         sensitive = [each for each in self.distorted.columns if each.role == "sensitive"]
         return {each.name: guessing.of_channels(quasi, seen[each.name], each.missing) for each in sensitive}
-
-    def _original(self) -> pl.DataFrame:
-        """The codes before the distortion, in the order of the released rows."""
-        rows = self.written.rows
-        return pl.DataFrame({column.name: column.original[rows] for column in self.distorted.columns})
 
 
 def distorted_blocks(

@@ -11,8 +11,7 @@ from anonymize.classes import Ints
 from anonymize.dp.mechanisms import require
 from anonymize.dp.published import check_public
 from anonymize.errors import Problem, UnsafeError, UsageError, refuse
-from anonymize.families.base import Draft, DraftText, Measured
-from anonymize.families.steps import numbers_of, passing_text, text_shown
+from anonymize.families.base import Draft, Measured
 from anonymize.meaning import Manifest
 from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
@@ -84,6 +83,11 @@ class SampledDraft(Draft):
         return [name for name in self.table.columns if name in own]
 
     @property
+    def columns(self) -> dict[str, list[str]]:
+        """Those, in this order."""
+        return {name: [name] for name in self.names}
+
+    @property
     def drawn(self) -> Spent:
         """By the check's own formulas."""
         return verify.sampled_spent(self.result.search, self.result.beta, self.result.k)
@@ -112,18 +116,16 @@ class SampledDraft(Draft):
 
     def measure(self, files: Files) -> Measured:
         """The text of the table. Raises UnsafeError for a class of fewer rows than k."""
-        columns = {name: [name] for name in self.names}
-        shared = numbers_of(files.table)
+        shared = self.numbers(files)
         smallest = verify.smallest_group(shared.frame, self.names)
         if smallest is None or smallest < self.result.k:
             raise UnsafeError(f"safepub: a class of the file has fewer than {self.result.k} rows: this is a bug")
-        verdict = DraftText(self, columns).verdict(files, shared)
-        text = passing_text(self.request, files.table, columns, None, shared)
-        return Measured(text.with_combinations(verdict))
+        verdict = self.verdict(files, shared)
+        return Measured(self.passing_text(files, shared).with_combinations(verdict))
 
     def text(self, files: Files) -> Text:
         """The rows as they are released."""
-        return text_shown(self.request, files.table, [[name] for name in self.names])
+        return self.shown(files)
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """How many rows are left out, at random and because their classes are small, is in private reports alone."""

@@ -31,15 +31,14 @@ from anonymize.records import dataclass
 from anonymize.report import Clock
 from anonymize.report.codebook import originals, sample
 from anonymize.report.data import Blocks
-from anonymize.report.passing import PassingText, derived
+from anonymize.report.passing import derived
 from anonymize.report.published import Published, PublishedFile
 from anonymize.request import Request
 from anonymize.risk import Text, before_and_after, households, record_risks
 from anonymize.spec import Spec
-from anonymize.table import Codes, OutputFile, Source, Table
+from anonymize.table import OutputFile, Source, Table
 from anonymize.table.scratch import Room, Scratch
 from anonymize.verify.kept import Derivation
-from anonymize.verify.table import with_suppressed
 
 MANY_ROWS = 1 << 24
 """Rows of a table up to which its columns are looked at while a release is searched: that takes memory at the same
@@ -155,19 +154,6 @@ def check_suppression(request: Request, rows: int, suppressed: int, other: str =
         raise InfeasibleError(Problem(message, hint=f"allow it with --suppression {share:g}, or {other}"))
 
 
-def text_shown(
-    request: Request, target: OutputFile, columns: Sequence[Sequence[str]], units: Codes | None = None
-) -> Text:
-    """The rows of the file as it was written.
-
-    `columns`: those of each quasi-identifier. `units`: whom its rows are about, where the table knows it.
-    """
-    frame = verify.text_of(target.part, target.format, target.separator)
-    frame = with_suppressed(frame, request.spec, [name for names in columns for name in names])
-    subjects = None if units is None else pl.Series(units)
-    return Text(frame, columns, request.spec, request.spec.missing(target.format), subjects)
-
-
 def write_risks(request: Request, files: Files, table: Table, draft: Draft) -> None:
     """The risk of every row of the input, before and after, where it is asked for. The last rows of a table that has
     some of an earlier input are none of this one."""
@@ -181,39 +167,6 @@ def write_risks(request: Request, files: Files, table: Table, draft: Draft) -> N
     if (released := draft.text(files)) is not None:
         risks = before_and_after(risks, record_risks(released, names), draft.written.rows)
     files.private[SAVE_RISK].write_text(risks.write_csv())
-
-
-def numbers_of(
-    target: OutputFile, columns: Sequence[str] = (), spec: Spec | None = None, hidden: Sequence[str] = ()
-) -> verify.SharedNumbers:
-    """The file as it was written, whose columns are read once for all that is measured of it; `columns`: those that
-    will all be looked at; `hidden`: of these, in which the spec may write suppressed cells as nothing."""
-    frame = verify.text_of(target.part, target.format, target.separator)
-    return verify.SharedNumbers(frame if spec is None else with_suppressed(frame, spec, hidden), columns)
-
-
-def with_passing(
-    request: Request, target: OutputFile, verdict: verify.Verdict, columns_of: Mapping[str, Sequence[str]]
-) -> verify.Verdict:
-    """The verdict with what the columns that pass through give away; see `passing_text`."""
-    return replace(verdict, passing=passing_text(request, target, columns_of).measured())
-
-
-def passing_text(
-    request: Request,
-    target: OutputFile,
-    columns_of: Mapping[str, Sequence[str]],
-    units: Codes | None = None,
-    shared: verify.SharedNumbers | None = None,
-) -> PassingText:
-    """What measures the columns that pass through, from the file as it was written.
-
-    `columns_of`: the columns of each quasi-identifier. `units`: whom its rows are about, where the table knows it.
-    `shared`: what has been read of the file.
-    """
-    shared = numbers_of(target) if shared is None else shared
-    spec, subjects = request.spec, None if units is None else pl.Series(units)
-    return PassingText(shared.frame, spec, columns_of, spec.missing(target.format), subjects, shared=shared)
 
 
 def deriving(request: Request, source: Source, table: Table) -> Deriving:
@@ -258,9 +211,8 @@ def with_sample(draft: Draft, files: Files, measured: Measured) -> Blocks:
         return blocks
     categorical = [each for each in table.as_read.attributes if each.domain.kind == "categorical"]
     leaves = {each.name: each.domain.leaf_text() for each in categorical}
-    target, values, rows = files.table, request.show_values, draft.written.rows
-    text = verify.text_of(target.part, target.format, target.separator)
-    block, places = sample(text, request.spec, leaves, values=values)
+    values, rows = request.show_values, draft.written.rows
+    block, places = sample(draft.table_text(files), request.spec, leaves, values=values)
     if not block or not values or len(rows) <= max(places):
         return replace(blocks, sample=block)
     names = [*request.spec.quasi_identifiers, *block["columns"]]

@@ -85,8 +85,7 @@ class PassingText:
 
     @property
     def _text(self) -> TextTable:
-        columns = {name: self.columns_of.get(name, [name]) for name in self.spec.exact}
-        exact = frozenset(each for own in columns.values() for each in own)
+        exact = exact_columns(self.spec, self.columns_of)
         return replace(_table(self.frame, self.spec, self.missing), shared=self.shared, exact=exact)
 
     def _columns(self) -> PassingColumns:
@@ -127,6 +126,11 @@ def _table(frame: pl.LazyFrame, spec: Spec, missing: Missing) -> TextTable:
     differ."""
     fill = "" if spec.input.normalize or not missing.null or "" in missing.texts else None
     return TextTable(frame, (), missing.texts, fill, normalize=spec.input.normalize)
+
+
+def exact_columns(spec: Spec, columns_of: Mapping[str, Sequence[str]]) -> frozenset[str]:
+    """The released columns whose texts are compared as they stand. `columns_of`: those of each quasi-identifier."""
+    return frozenset(each for name in spec.exact for each in columns_of.get(name, [name]))
 
 
 def bounds_of(spec: Spec) -> dict[str, float]:

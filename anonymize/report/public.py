@@ -24,8 +24,8 @@ from anonymize.metrics import METRICS, undefined
 from anonymize.privacy import Requirement, disclosures, diversities, requirements_if_any
 from anonymize.report.data import Blocks, defined, required_size, settings, spec_block, verdict_blocks
 from anonymize.report.head import beside_steps, head, order_warnings, unused_parts
-from anonymize.report.passing import PassingText, bounds_of
-from anonymize.report.published import Published, differential_block
+from anonymize.report.passing import PassingText, bounds_of, exact_columns
+from anonymize.report.published import Published, bucket_verdict, differential_block
 from anonymize.report.shown import ShownClasses
 from anonymize.risk import Text, merged, sampled
 from anonymize.spec import Spec
@@ -35,7 +35,6 @@ from anonymize.verify import Check, Verdict
 from anonymize.verify.kept import PassingFigures
 from anonymize.verify.risk import classes_block
 from anonymize.verify.synthetic import SyntheticManifest
-from anonymize.verify.unclassed import Reading, measure_bucketized
 from anonymize.verify.verdict import NOTHING_ASKED
 
 
@@ -153,7 +152,7 @@ def _measured(published: Published, checks: Sequence[Check], sampling: Sampling 
         null_missing=spec.missing(table.form).null,
         missing_as=spec.privacy.missing,
         normalize=spec.input.normalize,
-        exact=published.exact,
+        exact=exact_columns(spec, published.columns_of),
         ordering=_ordering(published),
     )
     verdict = verify.measure_codes(verdict, table.text, spec, declared(spec, published.columns_of, None))
@@ -266,13 +265,7 @@ def _bucketized(published: Published) -> Blocks:
     assert detached is not None
     requirements = diversities(spec)
     texts = [each.text for each in files]
-    reading = Reading(
-        detached.by, spec.input.missing, spec.missing(published.table.form).null, normalize=spec.input.normalize
-    )
-    checks = verify.checks_of(spec, requirements)
-    verdict = measure_bucketized(
-        texts[0], texts[1] if len(texts) > 1 else None, list(spec.quasi_identifiers), checks, reading
-    )
+    verdict = bucket_verdict(spec, texts, published.table.form, detached.by, requirements)
     verdict = verify.with_differential(_with_passing(published, verdict), spec, verify.UNDRAWN)
     blocks = verdict_blocks(verdict)
     sizes = _group_sizes(published, detached.by)

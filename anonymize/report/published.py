@@ -17,7 +17,9 @@ from anonymize.meaning import Manifest
 from anonymize.privacy import Requirement
 from anonymize.records import dataclass
 from anonymize.spec import Spec
+from anonymize.verify import Verdict
 from anonymize.verify.table import with_suppressed
+from anonymize.verify.unclassed import Reading, measure_bucketized
 
 BESIDE = ("", "_low", "_high", "_missing")
 """What the names of the columns that show a quasi-identifier end with."""
@@ -53,11 +55,6 @@ class Published:
     options: Any = None
 
     @property
-    def exact(self) -> frozenset[str]:
-        """The released columns whose texts are compared as they stand."""
-        return frozenset(each for name in self.spec.exact for each in self.columns_of.get(name, [name]))
-
-    @property
     def table(self) -> PublishedFile:
         """The table with the rows."""
         return self.files[0]
@@ -85,6 +82,17 @@ class Published:
             name: [c for c in (name + end for end in BESIDE) if c in present and (c == name or c not in roles)]
             for name in self.spec.quasi_identifiers
         }
+
+
+def bucket_verdict(
+    spec: Spec, files: Sequence[pl.LazyFrame], form: str, group: str, requirements: Sequence[Requirement]
+) -> Verdict:
+    """What a release in groups comes to. `files`: the text of the table, and that of the sensitive values where they
+    have a table of their own; `form`: the format of both; `group`: the column of groups."""
+    reading = Reading(group, spec.input.missing, spec.missing(form).null, normalize=spec.input.normalize)
+    values = files[1] if len(files) > 1 else None
+    checks = verify.checks_of(spec, requirements)
+    return measure_bucketized(files[0], values, list(spec.quasi_identifiers), checks, reading)
 
 
 # --- differential privacy ---------------------------------------------------------------------------------------------
