@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
-from typing import Generic, TypeVar
 
 import numpy as np
 import polars as pl
@@ -84,7 +83,8 @@ class DistinctTexts:
 
     def regions(self) -> TextRegions:
         """The regions. Raises DataError for texts that mean nothing under the spec; says how many, not which."""
-        meanings = _Numbers(self) if isinstance(self.attribute.domain, Numeric) else _Categories(self)
+        domain = self.attribute.domain
+        meanings = _Numbers(self, domain) if isinstance(domain, Numeric) else _Categories(self)
         unknown = int(np.count_nonzero(~meanings.readable))
         if unknown:
             texts = "1 distinct text is" if unknown == 1 else f"{unknown} distinct texts are"
@@ -112,11 +112,9 @@ class DistinctTexts:
         return self.cells.of_kind(CellKind.MISSING)
 
     @cached_property
-    def equal(self) -> Bools:
-        """(n,) whether there is one text and not two."""
-        if self.low is self.high:
-            return np.ones(len(self.low), np.bool_)
-        return np.array([a == b for a, b in zip(self.low, self.high, strict=True)], np.bool_)
+    def nodes(self) -> LabelledNodes:
+        """The nodes of the hierarchy by label, which is made where it is asked for."""
+        return LabelledNodes(self.attribute.generalization)
 
 
 def read_regions(
@@ -201,41 +199,23 @@ def gapped_columns(regions: Sequence[TextRegions], texts: Ints) -> dict[int, Gap
     return {index: each.gapped.of_cells(which) for index, (each, which) in pairs if each.gapped is not None}
 
 
-Kind = TypeVar("Kind", Numeric, Taxonomy)
-
-
-class _TextReader(Generic[Kind]):
-    """Texts of a quasi-identifier whose domain is of one kind."""
-
-    def __init__(self, texts: DistinctTexts, kind: type[Kind]) -> None:
-        domain = texts.attribute.domain
-        assert isinstance(domain, kind)
-        self.texts = texts
-        self.domain: Kind = domain
-
-    @cached_property
-    def nodes(self) -> LabelledNodes:
-        """The nodes of the hierarchy by label, which is made where it is asked for."""
-        return LabelledNodes(self.texts.attribute.generalization)
-
-
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 
-class _Numbers(_TextReader[Numeric]):
+class _Numbers:
     """Texts of a numeric quasi-identifier."""
 
-    def __init__(self, texts: DistinctTexts) -> None:
-        super().__init__(texts, Numeric)
+    def __init__(self, texts: DistinctTexts, domain: Numeric) -> None:
+        self.texts, self.domain = texts, domain
         self.interval = texts.cells.numeric
         self.low, self.high = (
             self._closed(ends, code) for ends, code in ((texts.cells.low, 0), (texts.cells.high, -1))
         )
         self.node, self.several = self._labels()
         wide = self.interval & ~self.point
-        self.labelled = bool(np.all(self.node[wide] >= 0)) if wide.any() else False
+        labelled = bool(wide.any() and (self.node[wide] >= 0).all())
         empty = texts.hidden | texts.absent
-        self.as_node = ~empty & (self.node >= 0) & (~self.interval | (self.labelled & wide))
+        self.as_node = ~empty & (self.node >= 0) & (~self.interval | (labelled & wide))
         self.as_interval = ~empty & ~self.as_node & self.interval
         impossible = texts.absent & (self.domain.missing is None)
         self.readable = (empty & ~impossible) | self.as_node | self.as_interval
@@ -260,12 +240,12 @@ class _Numbers(_TextReader[Numeric]):
 
     def _labels(self) -> tuple[Ints, Bools]:
         """(n,) the node of each label, -1 for none, and whether another node of that label costs something else."""
-        same = self.texts.equal
-        nodes, several = np.full(len(same), -1, np.int64), np.zeros(len(same), np.bool_)
-        labels = {} if self._unlabelled else self.nodes.by_label
-        for index in [index for index, text in enumerate(self.texts.low) if (text or "") in labels]:
-            if same[index]:
-                nodes[index], several[index] = self.nodes.widest(self.texts.low[index])
+        pairs = list(zip(self.texts.low, self.texts.high, strict=True))
+        nodes, several = np.full(len(pairs), -1, np.int64), np.zeros(len(pairs), np.bool_)
+        labels = {} if self._unlabelled else self.texts.nodes.by_label
+        for index, (low, high) in enumerate(pairs):
+            if low == high and (low or "") in labels:
+                nodes[index], several[index] = self.texts.nodes.widest(low)
         return nodes, several
 
     def regions(self) -> TextRegions:
@@ -281,17 +261,16 @@ class _Numbers(_TextReader[Numeric]):
             start[texts.absent] = stop[texts.absent] = np.nan
         for index in np.flatnonzero(self.as_node).tolist():
             node = int(self.node[index])
-            ncp[index] = self.nodes.generalization.ncp[node]
+            ncp[index] = self.texts.nodes.generalization.ncp[node]
             first[index], last[index] = self._under(node)
             if not self.interval[index]:
                 start[index], stop[index] = self._values(first[index], last[index])
             twice[index] |= bool(self.interval[index]) and abs(width[index] - ncp[index]) > 1e-9
         ambiguous = int(np.count_nonzero(twice))
-        open_low, open_high = (
-            self.as_interval & each.is_null().to_numpy() for each in (texts.cells.low, texts.cells.high)
-        )
-        levels, ends = self._levels(), (self._ends_shown(texts.cells.low, 0), self._ends_shown(texts.cells.high, 1))
-        figures = first, last, start, stop, ncp, ncp, levels, texts.hidden, summary, ambiguous
+        sides = texts.cells.low, texts.cells.high
+        open_low, open_high = (self.as_interval & side.is_null().to_numpy() for side in sides)
+        ends = self._ends_shown(sides[0], 0), self._ends_shown(sides[1], 1)
+        figures = first, last, start, stop, ncp, ncp, self._levels(), texts.hidden, summary, ambiguous
         return TextRegions(*figures, open_low, open_high, ends=ends)
 
     def _ends_shown(self, numbers: pl.Series, side: int) -> Ints:
@@ -339,41 +318,39 @@ class _Numbers(_TextReader[Numeric]):
 
     def _under(self, node: int) -> tuple[int, int]:
         """The codes of the numbers under a node, all codes where there are none."""
-        generalization, domain = self.nodes.generalization, self.domain
+        generalization, domain = self.texts.nodes.generalization, self.domain
         leaves = generalization.leaf_of(np.arange(domain.size))
-        under = (self.nodes.hierarchy.start[node] <= leaves) & (leaves < self.nodes.hierarchy.stop[node])
+        under = (self.texts.nodes.hierarchy.start[node] <= leaves) & (leaves < self.texts.nodes.hierarchy.stop[node])
         codes = np.flatnonzero(under)
         return (int(codes[0]), int(codes[-1])) if len(codes) else (0, domain.size - 1)
 
     def _values(self, first: int, last: int) -> tuple[float, float]:
-        top = len(self.domain.values) - 1
-        if top < 0 or first > top:
-            return np.nan, np.nan
-        return float(self.domain.values[first]), float(self.domain.values[min(last, top)])
+        """The numbers of two codes; nan where the first is no number's."""
+        values, top = self.domain.values, len(self.domain.values) - 1
+        return (np.nan, np.nan) if first > top else (float(values[first]), float(values[min(last, top)]))
 
     def _levels(self) -> Bools:
         """Numbers that are values stand where their leaf does, labels where their nodes do."""
         texts = self.texts
-        standing = ~texts.hidden & (self.as_node | texts.absent | (self.as_interval & self.point))
-        if self._unlabelled:
-            places = np.flatnonzero(standing).tolist()
-            levels = np.zeros((len(standing), 2), np.bool_)
-            levels[[each for each in places if texts.absent[each] or self._value(each) is not None], 0] = True
-            return levels
-        generalization = self.nodes.generalization
-        levels = np.zeros((len(texts.low), generalization.hierarchy.height + 1), np.bool_)
-        for index in np.flatnonzero(standing).tolist():
-            nodes = list(self.nodes.by_label.get(texts.low[index] or "", [])) if self.as_node[index] else []
-            code = (
-                self.domain.missing if texts.absent[index] else self._value(index) if self.as_interval[index] else None
-            )
+        hierarchy = None if self._unlabelled else texts.nodes.hierarchy
+        places = ~texts.hidden & (self.as_node | texts.absent | (self.as_interval & self.point))
+        levels = np.zeros((len(places), 2 if hierarchy is None else hierarchy.height + 1), np.bool_)
+        for index in np.flatnonzero(places).tolist():
+            code = self._value(index)
+            if hierarchy is None:
+                levels[index, 0] = code is not None
+                continue
+            nodes = list(texts.nodes.by_label.get(texts.low[index] or "", [])) if self.as_node[index] else []
             if code is not None:
-                nodes.append(int(generalization.leaf_of(np.array([code]))[0]))
-            levels[index] = self.nodes.levels_of(nodes)
+                nodes.append(int(texts.nodes.generalization.leaf_of(np.array([code]))[0]))
+            levels[index] = texts.nodes.levels_of(nodes)
         return levels
 
     def _value(self, index: int) -> int | None:
-        if not self.point[index] or self.texts.cells.maybe[index]:
+        """The code of a text that is one value, or missing; None for any other."""
+        if self.texts.absent[index]:
+            return self.domain.missing
+        if self.as_node[index] or not self.point[index] or self.texts.cells.maybe[index]:
             return None
         code, exact = self._code(self.low, np.array([index]), "left")
         return int(code[0]) if exact[0] else None
@@ -382,12 +359,13 @@ class _Numbers(_TextReader[Numeric]):
 # --- categories ------------------------------------------------------------------------------------------------------
 
 
-class _Categories(_TextReader[Taxonomy]):
+class _Categories:
     """Texts of a categorical quasi-identifier."""
 
     def __init__(self, texts: DistinctTexts) -> None:
-        super().__init__(texts, Taxonomy)
-        reader = CategoryReader(self.domain, self.nodes, texts.missing, texts.output.categorical)
+        assert isinstance(texts.attribute.domain, Taxonomy)
+        self.texts, self.domain = texts, texts.attribute.domain
+        reader = CategoryReader(self.domain, texts.nodes, texts.missing, texts.output.categorical)
         pairs = zip(texts.cells.kind.tolist(), texts.low, texts.high, strict=True)
         self.meanings = [reader.category(kind, low or "", high or "") for kind, low, high in pairs]
         self.first = np.array([meaning.first for meaning in self.meanings], np.int64)
@@ -395,12 +373,13 @@ class _Categories(_TextReader[Taxonomy]):
         self.readable = self.first >= 0
 
     def regions(self) -> TextRegions:
-        hidden, generalization = self.texts.hidden, self.nodes.generalization
+        hidden, nodes = self.texts.hidden, self.texts.nodes
         ncp, loss = self.domain.cost(self.first, self.last), self.domain.loss(self.first, self.last)
         for index, meaning in enumerate(self.meanings):  # a root over one leaf costs 1 where its own label is shown
             if len(meaning.nodes) == 1 and self.texts.output.categorical != "bounds":
-                ncp[index], loss[index] = generalization.ncp[meaning.nodes[0]], generalization.loss[meaning.nodes[0]]
-        levels = np.array([self.nodes.levels_of(meaning.nodes) for meaning in self.meanings], np.bool_)
+                costs = nodes.generalization
+                ncp[index], loss[index] = costs.ncp[meaning.nodes[0]], costs.loss[meaning.nodes[0]]
+        levels = np.array([nodes.levels_of(meaning.nodes) for meaning in self.meanings], np.bool_)
         labelled = np.array([bool(meaning.nodes) for meaning in self.meanings], np.bool_)
         sets = self.texts.cells.of_kind(CellKind.SET) & ~labelled
         return TextRegions(

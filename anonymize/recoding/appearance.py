@@ -4,7 +4,7 @@ intervals, ends or points, and numbers as the numbers of a typed file."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -198,9 +198,13 @@ class NumericRegions(InRegions):
 
     def columns(self) -> list[RecodedColumn]:
         """The column, or the columns, that the output's `numeric` asks for."""
-        contents = self._bounds() if self.output.numeric == "bounds" else [_ONE_COLUMN[self.output.numeric](self)]
-        suffixes = [*BOUNDS, MISSING][: len(contents)] if self.output.numeric == "bounds" else [""]
-        return released_columns(self.name, contents, suffixes, self.output.suppressed)
+        how, output = self.output.numeric, self.output
+        if how not in ("interval", "bounds"):
+            return released_columns(self.name, [self._points()], [""], output.suppressed)
+        spans, of_class = self.spans.distinct()
+        texts = [spans.intervals(output)] if how == "interval" else spans.bounds(output)
+        suffixes = [""] if how == "interval" else [*BOUNDS, MISSING][: len(texts)]
+        return released_columns(self.name, [(each, of_class) for each in texts], suffixes, output.suppressed)
 
     def costs(self) -> tuple[Floats, Floats]:
         """(classes,) NCP and loss of what each class spans; of the widened one where edges are shown, and rounded."""
@@ -208,23 +212,15 @@ class NumericRegions(InRegions):
         width = self.spans.costs(rounded=rounded)
         return width, width
 
-    def _intervals(self) -> ClassTexts:
-        spans, of_class = self.spans.distinct()
-        return spans.intervals(self.output), of_class
-
-    def _bounds(self) -> list[ClassTexts]:
-        spans, of_class = self.spans.distinct()
-        return [(texts, of_class) for texts in spans.bounds(self.output)]
-
-    def _means(self) -> ClassTexts:
-        return self._points(_class_means)
-
-    def _medians(self) -> ClassTexts:
-        return self._points(_class_medians)
-
-    def _points(self, points_of: Callable[[Floats, Codes, Partition], Floats]) -> ClassTexts:
-        """One number a class, of its numbers as far as they may be shown."""
-        points = self._points_of(points_of)
+    def _points(self) -> ClassTexts:
+        """The mean or the median of the numbers of each class, as far as they may be shown; 0 for one without any."""
+        values = _values(self.domain)
+        if self.window is not None and not self.window.empty:
+            values = np.clip(values, values[self.window.low], values[self.window.high])
+        points, (present, which) = np.zeros(self.partition.count), _present(self.domain, self.codes, self.partition)
+        if len(which):
+            points_of = _class_means if self.output.numeric == "mean" else _class_medians
+            points[which] = points_of(values, self.codes, present)
         keys = np.stack([points, self.spans.missing, self.spans.empty, self.spans.hidden])
         different, first, of_class = np.unique(keys, axis=1, return_index=True, return_inverse=True)
         numbers = [format_number(number) for number in different[0].tolist()]
@@ -235,24 +231,6 @@ class NumericRegions(InRegions):
             nothing = ~spans.empty
             spans = replace(spans, below=nothing, above=nothing)
         return spans.with_missing(texts, self.output.suppressed), of_class.reshape(-1)
-
-    def _points_of(self, points_of: Callable[[Floats, Codes, Partition], Floats]) -> Floats:
-        """(classes,) the point of the numbers of each class; 0 for one that has none."""
-        values = _values(self.domain)
-        if self.window is not None and not self.window.empty:
-            values = np.clip(values, values[self.window.low], values[self.window.high])
-        points, (present, which) = np.zeros(self.partition.count), _present(self.domain, self.codes, self.partition)
-        if len(which):
-            points[which] = points_of(values, self.codes, present)
-        return points
-
-
-_ONE_COLUMN: dict[str, Callable[[NumericRegions], ClassTexts]] = {
-    "interval": NumericRegions._intervals,
-    "mean": NumericRegions._means,
-    "median": NumericRegions._medians,
-}
-"""The values of the output's `numeric` that make one column."""
 
 
 def format_number(number: float) -> str:

@@ -16,7 +16,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.parallel import mapped, meanwhile, worth
 from anonymize.recoding.appearance import Appearance, CategoricalRegions, NumericRegions
-from anonymize.recoding.columns import CutTree, RecodedColumn, Released
+from anonymize.recoding.columns import CutTree, Released
 from anonymize.recoding.spans import Tails
 from anonymize.records import dataclass
 from anonymize.spec import Output, Spec
@@ -111,7 +111,7 @@ def render(recoding: Recoding, table: Table, output: Output, *, drop: bool, thre
     are worked on in several threads where the table is large."""
     partition, threads = recoding.partition, worth(threads, table.rows)
     classes = meanwhile(partial(_class_of, recoding, table, drop=drop), threads)
-    attributes = mapped(_attribute, recoding.appearances(table, output), threads)
+    attributes = mapped(lambda each: (each.columns(), each.costs()), recoding.appearances(table, output), threads)
     released = Released(
         class_of=classes(),
         columns=tuple(column for columns, _ in attributes for column in columns),
@@ -131,11 +131,6 @@ def _class_of(recoding: Recoding, table: Table, *, drop: bool) -> NDArray[np.int
     if not drop:
         class_of[recoding.suppressed] = recoding.partition.count
     return class_of
-
-
-def _attribute(appearance: Appearance) -> tuple[list[RecodedColumn], tuple[Floats, Floats]]:
-    """What an attribute is released as, and what that costs."""
-    return appearance.columns(), appearance.costs()
 
 
 def _united(released: Released) -> Released:
@@ -264,13 +259,8 @@ class Regions(Recoding):
 
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""
-        optional: dict[str, Any] = {"cut": self.cut, "refinement": self.refinement, "minimality": self.minimality}
-        optional |= {
-            "recommended": self.recommended,
-            "merged_within": self.merged_within,
-            "parts": self.parts,
-            "stopped": self.stopped,
-        }
+        names = ("cut", "refinement", "minimality", "recommended", "merged_within", "parts", "stopped")
+        optional = {name: getattr(self, name) for name in names}
         return {
             "kind": self.KIND,
             **{name: value for name, value in optional.items() if value is not None},

@@ -82,12 +82,8 @@ class Units:
             different = np.flatnonzero(codes != codes[first[of_row]])
             if len(different):
                 text = "not the same as in the first row of the household,"
-                raise wrong_rows(
-                    step.columns[name],
-                    different,
-                    text,
-                    "a column that differs within a household cannot match households",
-                )
+                hint = "a column that differs within a household cannot match households"
+                raise wrong_rows(step.columns[name], different, text, hint)
         return units
 
     def __len__(self) -> int:
@@ -114,9 +110,14 @@ class Exchange:
     """By the number of the profile, how many were swapped by it."""
 
     @property
+    def moved(self) -> Bools:
+        """(units,) who has been swapped."""
+        return np.asarray(self.partner != np.arange(len(self.partner)))
+
+    @property
     def free(self) -> Bools:
         """(units,) who may still be swapped."""
-        return np.asarray(self.placed & (self.partner == np.arange(len(self.partner))))
+        return self.placed & ~self.moved
 
     def match(self, wanted: Bools, level: int, entry: RecordSwap, step: Step) -> None:
         """Swaps units that are wanted, and still free, between regions of a level, by one profile after the other."""
@@ -139,36 +140,31 @@ def run(entry: RecordSwap, step: Step) -> Change:
         risky = _at_risk(entry, step, units, level)
         state.match(risky, level, entry, step)
         if risky.any():
-            state.alone[name] = int((risky & (state.partner == np.arange(len(units)))).sum()), int(risky.sum())
+            state.alone[name] = int((risky & ~state.moved).sum()), int(risky.sum())
     wanted = math.ceil(entry.rate * len(units) - 1e-9)
     short = _fill_up(entry, step, state, wanted)
     if short == wanted and wanted:
         message = f"record-swap of {', '.join(entry.move)}: none of {len(units):,} has a partner"
         raise DataError(Problem(message, step.columns[entry.move[0]].source.name, hint="fewer columns in `alike`"))
     donors = units.first[state.partner][units.of_row]
-    moved = state.partner != np.arange(len(units))
-    donors = np.where(moved[units.of_row], donors, np.arange(len(donors)))
+    donors = np.where(state.moved[units.of_row], donors, np.arange(len(donors)))
     profiles = [list(each) for each in entry.profiles]
     alike = profiles[0] if len(profiles) == 1 else profiles
     declared = {"rate_at_least": entry.rate, "alike": alike, "by": list(entry.by)}
     return Change(
         {name: step.columns[name].moved(donors) for name in entry.treated},
         declared | {"together": list(entry.treated)},
-        _figures(entry, state, moved),
+        _figures(entry, state),
         tuple(_warnings(entry, state, short, int(unplaced.sum()), wanted)),
     )
 
 
-def _figures(entry: RecordSwap, state: Exchange, moved: Bools) -> dict[str, Any]:
+def _figures(entry: RecordSwap, state: Exchange) -> dict[str, Any]:
     """What a private report has: how many units were swapped, by which profile, and who at risk found no partner."""
     alone = {name: count for name, (count, _) in state.alone.items()}
-    several = len(entry.profiles) > 1
     counts = {", ".join(each): state.by_profile[number] for number, each in enumerate(entry.profiles)}
-    return ({"swapped_alike_in": counts} if several else {}) | {
-        "swapped": int(moved.sum()),
-        "of": len(moved),
-        "at_risk_without_partner": alone,
-    }
+    figures = {"swapped": int(state.moved.sum()), "of": len(state.moved), "at_risk_without_partner": alone}
+    return ({"swapped_alike_in": counts} if len(entry.profiles) > 1 else {}) | figures
 
 
 def _at_risk(entry: RecordSwap, step: Step, units: Units, level: int) -> Bools:
@@ -185,7 +181,7 @@ def _fill_up(entry: RecordSwap, step: Step, state: Exchange, wanted: int) -> int
     """Swaps more units, drawn at random, until as many are swapped as are wanted. How many are missing in the end."""
     tried = np.zeros(len(state.partner), bool)
     for _ in range(DRAWINGS):
-        lacking = wanted - int((state.partner != np.arange(len(state.partner))).sum())
+        lacking = wanted - int(state.moved.sum())
         able = np.flatnonzero(state.free & ~tried)
         if lacking <= 0 or not len(able):
             break
@@ -194,7 +190,7 @@ def _fill_up(entry: RecordSwap, step: Step, state: Exchange, wanted: int) -> int
         chosen[drawn] = True
         state.match(chosen, len(entry.move) - 1, entry, step)
         tried |= chosen
-    return max(wanted - int((state.partner != np.arange(len(state.partner))).sum()), 0)
+    return max(wanted - int(state.moved.sum()), 0)
 
 
 def _warnings(entry: RecordSwap, state: Exchange, short: int, unplaced: int, wanted: int) -> list[Caution]:
@@ -210,10 +206,8 @@ def _warnings(entry: RecordSwap, state: Exchange, short: int, unplaced: int, wan
     if unplaced:
         said.append(f"{counted(unplaced, noun)} left without a place")
     cautions = [Caution.of(f"record-swap: {text}", remedy) for text in said]
-    swapped, all_of = int((state.partner != np.arange(len(state.partner))).sum()), len(state.partner)
+    swapped, all_of = int(state.moved.sum()), len(state.moved)
     if swapped > MORE * max(wanted, 1):
-        more = (
-            f"record-swap: {swapped:,} of {counted(all_of, noun)} swapped, more than `rate` says: so many are at risk"
-        )
-        cautions.append(Caution.of(more, "fewer columns in `risk`, or a smaller `k`"))
+        more = f"{swapped:,} of {counted(all_of, noun)} swapped, more than `rate` says: so many are at risk"
+        cautions.append(Caution.of(f"record-swap: {more}", "fewer columns in `risk`, or a smaller `k`"))
     return cautions

@@ -45,17 +45,11 @@ class HeldColumn:
         """The column of texts as a CSV has it; None: as it is."""
         return HeldColumn(as_written(self.cells, separator), self.codes)
 
-    def gather(self, rows: NDArray[np.integer[Any]]) -> pl.Series:
-        """The cells of some rows."""
-        return cells_at(self.cells, rows if self.codes is None else self.codes[rows])
-
-    def part(self, rows: slice) -> pl.Series:
-        """The cells of neighbouring rows."""
-        return self.cells[rows] if self.codes is None else cells_at(self.cells, self.codes[rows])
-
     def rows(self, rows: slice | NDArray[np.integer[Any]]) -> pl.Series:
         """The cells of some rows, neighbouring ones or not."""
-        return self.part(rows) if isinstance(rows, slice) else self.gather(rows)
+        if self.codes is not None:
+            return cells_at(self.cells, self.codes[rows])
+        return self.cells[rows] if isinstance(rows, slice) else cells_at(self.cells, rows)
 
     def sorting(self, written: CellFormat | None = None) -> SortColumn:
         """The column as it is compared; `written`: how intervals read, where it is a quasi-identifier."""
@@ -291,7 +285,7 @@ def pieces(
         for start in range(0, len(order), PIECE):
             rows = order[start : start + PIECE]
             places = rows.astype(np.int64)  # numpy's own type for places
-            columns = [column.gather(places).alias(name) for name, column in texts.items()]
+            columns = [column.rows(places).alias(name) for name, column in texts.items()]
             yield Piece(rows, pl.DataFrame(columns) if columns else pl.DataFrame(height=len(rows)))
 
 
@@ -303,7 +297,7 @@ def _as_they_come(
     for frame in batches:
         rows = slice(start, start + frame.height)
         columns = [
-            spelled[name].part(rows).alias(name) if name in spelled else as_written(frame[name], separator)
+            spelled[name].rows(rows).alias(name) if name in spelled else as_written(frame[name], separator)
             for name in passing
         ]
         yield Piece(rows, pl.DataFrame(columns) if columns else frame)

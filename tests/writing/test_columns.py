@@ -34,9 +34,9 @@ def in_order(*held: HeldColumn | NeighbouringColumns, rows: int) -> list[int]:
 def test_cells_come_back_in_any_order(cells: list[str | None]) -> None:
     held = column(cells)
     rows = np.array([7, 0, 1, 1, 4])
-    assert held.gather(rows).to_list() == [cells[row] for row in rows]
-    assert held.part(slice(2, 6)).to_list() == cells[2:6]
-    assert held.of(rows).gather(np.array([2, 0])).to_list() == [cells[1], cells[7]]
+    assert held.rows(rows).to_list() == [cells[row] for row in rows]
+    assert held.rows(slice(2, 6)).to_list() == cells[2:6]
+    assert held.of(rows).rows(np.array([2, 0])).to_list() == [cells[1], cells[7]]
 
 
 def test_texts_that_repeat_themselves_are_held_once() -> None:
@@ -48,30 +48,30 @@ def test_texts_that_repeat_themselves_are_held_once() -> None:
 
 def test_what_is_no_text_is_held_as_it_is() -> None:
     held = hold_column(pl.Series("n", [3, None, 1]))
-    assert held.codes is None and held.gather(np.array([2, 1])).to_list() == [1, None]
+    assert held.codes is None and held.rows(np.array([2, 1])).to_list() == [1, None]
     assert held.cells.name == ""
 
 
 def test_batches_are_held_as_one() -> None:
     batches = [pl.DataFrame({"a": ["x", "y"], "b": [1, 2]}), pl.DataFrame({"a": ["x"], "b": [3]})]
     held = hold(batches)
-    assert list(held) == ["a", "b"] and held["a"].part(slice(0, 3)).to_list() == ["x", "y", "x"]
-    assert held["b"].gather(np.array([2])).to_list() == [3]
+    assert list(held) == ["a", "b"] and held["a"].rows(slice(0, 3)).to_list() == ["x", "y", "x"]
+    assert held["b"].rows(np.array([2])).to_list() == [3]
 
 
 def test_a_csv_quotes_what_it_has_to() -> None:
     cells = pl.Series(["a", 'say "b"', "c,d", None])
     assert as_written(cells, ",").to_list() == ["a", '"say ""b"""', '"c,d"', None]
     assert as_written(cells, None).to_list() == cells.to_list()
-    assert column(["c,d", "c,d"]).quoted(",").part(slice(0, 2)).to_list() == ['"c,d"', '"c,d"']
+    assert column(["c,d", "c,d"]).quoted(",").rows(slice(0, 2)).to_list() == ['"c,d"', '"c,d"']
 
 
 @pytest.mark.parametrize("rows", [4, None])
 def test_neighbours_are_one_column_with_their_texts_side_by_side(rows: int | None) -> None:
     columns = [column(["b", "a", "b", "a"]), column(["x", "x", "y", "x"])]
     together = NeighbouringColumns.of(columns, rows)
-    assert together.quoted(";").gather(np.arange(4)).to_list() == ["b;x", "a;x", "b;y", "a;x"]
-    assert together.quoted(";").gather(np.array([2, 1])).to_list() == ["b;y", "a;x"]
+    assert together.quoted(";").rows(np.arange(4)).to_list() == ["b;x", "a;x", "b;y", "a;x"]
+    assert together.quoted(";").rows(np.array([2, 1])).to_list() == ["b;y", "a;x"]
 
 
 def test_neighbours_sort_as_the_columns_do_one_after_the_other() -> None:
@@ -89,5 +89,5 @@ def test_few_combinations_of_neighbours_are_one_and_many_are_not() -> None:
     size = int(COMBINATIONS**0.5) + 1
     many = {name: column([f"{n % size}" for n in range(size * 9)]) for name in "ab"}
     assert list(neighbours_as_one(many, [["a", "b"]], size * 9)) == ["a", "b"]
-    apart = {"a": few["a"], "b": HeldColumn(few["b"].part(slice(0, 80))), "c": few["c"]}
+    apart = {"a": few["a"], "b": HeldColumn(few["b"].rows(slice(0, 80))), "c": few["c"]}
     assert list(neighbours_as_one(apart, [["a", "b", "c"]], 80)) == ["a", "b", "c"]

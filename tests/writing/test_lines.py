@@ -82,8 +82,7 @@ def test_neighbours_of_few_texts_are_one_text_of_the_same_line(rows_held: int | 
     made = neighbours_as_one(columns, ["ab", "cd"], rows_held)
     assert list(made) == ["a", "c", "d"]
     parts = [
-        pl.DataFrame([own.quoted(",").gather(rows).alias(name) for name, own in some.items()])
-        for some in (columns, made)
+        pl.DataFrame([own.quoted(",").rows(rows).alias(name) for name, own in some.items()]) for some in (columns, made)
     ]
     separate, joined = (part.write_csv(include_header=False, quote_style="never") for part in parts)
     assert separate == joined

@@ -74,9 +74,6 @@ def saved_columns(released: Released, class_of: Callable[[str], Ints]) -> tuple[
     return tuple(columns)
 
 
-# --- saving -----------------------------------------------------------------------------------------------------------
-
-
 class Savable(Protocol):
     """A recoding that knows what is saved of it."""
 
