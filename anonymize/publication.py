@@ -104,7 +104,6 @@ class Paths:
 
 
 def _check_private(paths: Mapping[str, str]) -> None:
-    """Raises UsageError for a private file on standard output, or whose suffix is of another kind."""
     for option, path in paths.items():
         if path == "-":
             raise UsageError(

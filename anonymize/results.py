@@ -308,7 +308,6 @@ class Tabled(Reported):
         files.warn_of_foreign(name, self._files(name))
 
     def _files(self, path: str) -> dict[str, Any]:
-        """By path, what is written there: a frame, or a mapping as JSON."""
         return {path: self.frame}
 
     @property

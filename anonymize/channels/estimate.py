@@ -301,7 +301,6 @@ class Profiles:
 
 
 def _normal(z: float) -> float:
-    """The normal distribution function."""
     return math.erfc(-z / math.sqrt(2)) / 2
 
 

@@ -111,7 +111,6 @@ class BucketizedDraft(Draft):
         )
 
     def _distributions(self) -> dict[str, Any]:
-        """What is left of the distributions, where a private report says it."""
         if self.request.public or not self.request.reports:
             return {}
         table, groups = self.table.as_read, self.buckets.group
@@ -152,7 +151,6 @@ def _sensitive_table(buckets: Bucketized, column: SensitiveColumn, empty: str | 
 
 
 def _sensitive_texts(table: Table) -> pl.Series:
-    """The sensitive column as it came, without its name."""
     name = table.sensitive[0].name
     return unnamed(pl.concat([batch[name] for batch in table.source.batches([name])]))
 

@@ -55,14 +55,12 @@ def check_needs(request: Request) -> None:
 
 
 def _check_limited(request: Request) -> None:
-    """Raises UsageError for the risk of every record under a limit of memory, which does not count it."""
     if request.save_risk is not None and request.memory_limit is not None:
         hint = "`audit --save-risk` measures the input and the release separately"
         raise UsageError(Problem("--save-risk: holds every record in memory, and --memory-limit does not", hint=hint))
 
 
 def _check_merges(request: Request) -> None:
-    """Raises UsageError for a model that merged classes may not keep."""
     for index, entry in enumerate(request.spec.privacy.models):
         if not MODELS[entry.model].merges(entry.parameters):
             hint = "incognito, samarati, mingen, datafly and research-value can"
@@ -71,7 +69,6 @@ def _check_merges(request: Request) -> None:
 
 
 def _check_reusable(request: Request) -> None:
-    """Raises UsageError for a recoding that cannot be saved, with what could be."""
     algorithm = ALGORITHMS[request.algorithm]
     if request.spec.weight_coding is not None:
         hint = "a saved recoding lets them through as they are"
@@ -151,7 +148,6 @@ def _check_treatments(request: Request) -> None:
 
 
 def _check_bound(request: Request) -> None:
-    """Raises UsageError where a bound on what classes lose is asked for, and there are none, or it would be public."""
     if request.bound and not ALGORITHMS[request.algorithm].NEEDS.family.classes:
         raise UsageError(f"--bound: a release of {request.algorithm} has no equivalence classes")
     if request.bound and request.public:

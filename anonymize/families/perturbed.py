@@ -142,7 +142,6 @@ class PerturbedDraft(Draft):
 
     @property
     def _dropped(self) -> int:
-        """How many rows are left out."""
         return self.table.rows - len(self.written.rows)
 
     def _hidden(self, files: Files) -> dict[str, int]:

@@ -121,7 +121,6 @@ class RandomizedDraft(Draft):
         )
 
     def _attacker(self) -> dict[str, guessing.Guesses | None]:
-        """What an attacker who guesses gets right, of each sensitive attribute."""
         seen = {
             each.name: guessing.Seen(
                 each.original, each.original if each.released is None else each.released, each.size, each.p

@@ -277,7 +277,6 @@ def unjudged(path: str | None, parameters: str | None) -> UsageError:
 
 
 def _released(spec: Spec) -> dict[str, str]:
-    """The columns that a release has, with their roles."""
     return {name: role for name, role in spec.roles().items() if role not in WITHHELD}
 
 
@@ -291,7 +290,6 @@ def _unknown(name: str, kind: str) -> str:
 
 
 def _entries(meanings: Mapping[str, Meaning]) -> list[dict[str, Any]]:
-    """Columns as they stand in a file."""
     return [{"name": name, "meaning": each.kind, **each.entry()} for name, each in meanings.items()]
 
 

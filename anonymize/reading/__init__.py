@@ -233,7 +233,6 @@ class CategoryReader:
         return Category(first, stop - 1, self.nodes.by_label[text], several, node=node)
 
     def _value(self, text: str) -> Category | None:
-        """The leaf of a value; None for another text."""
         code = self.domain.missing if text in self.missing else self._codes.get(text)
         return None if code is None else Category(code, code, [code], self._also_label(text), node=code)
 
@@ -303,7 +302,6 @@ def _values(source: Source, attribute: Channel) -> tuple[str, ...]:
 
 
 def _counted(source: Source, attributes: Sequence[Channel], values: Sequence[tuple[str, ...]]) -> Floats:
-    """The joint counts, an axis for each attribute."""
     shape = [len(each) for each in values]
     counts = np.zeros(int(np.prod(shape)))
     codes = [

@@ -203,8 +203,6 @@ def gapped_columns(regions: Sequence[TextRegions], texts: Ints) -> dict[int, Gap
 
 
 class _Numbers:
-    """Texts of a numeric quasi-identifier."""
-
     def __init__(self, texts: DistinctTexts, domain: Numeric) -> None:
         self.texts, self.domain = texts, domain
         self.interval = texts.cells.numeric
@@ -360,8 +358,6 @@ class _Numbers:
 
 
 class _Categories:
-    """Texts of a categorical quasi-identifier."""
-
     def __init__(self, texts: DistinctTexts) -> None:
         assert isinstance(texts.attribute.domain, Taxonomy)
         self.texts, self.domain = texts, texts.attribute.domain
@@ -380,8 +376,9 @@ class _Categories:
                 costs = nodes.generalization
                 ncp[index], loss[index] = costs.ncp[meaning.nodes[0]], costs.loss[meaning.nodes[0]]
         levels = np.array([nodes.levels_of(meaning.nodes) for meaning in self.meanings], np.bool_)
-        labelled = np.array([bool(meaning.nodes) for meaning in self.meanings], np.bool_)
-        sets = self.texts.cells.of_kind(CellKind.SET) & ~labelled
+        sets = self.texts.cells.of_kind(CellKind.SET) & ~np.array(
+            [bool(each.nodes) for each in self.meanings], np.bool_
+        )
         return TextRegions(
             first=self.first,
             last=self.last,

@@ -296,7 +296,6 @@ def _written(name: str, value: float | None) -> str:
 
 
 def _together(block: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """What is said of several columns."""
     meanings = {
         "il1s": "how far cells moved, in standard deviations by the root of two (IL1s), a mean",
         "covariance_change.mean": "change of a covariance, in standard deviations of both, a mean",

@@ -343,7 +343,6 @@ def _models(title: str, models: Mapping[str, Any]) -> Section:
 
 
 def _spread(figures: Mapping[str, Any] | None, name: str) -> str:
-    """Mean and standard deviation over the folds."""
     summary = (figures or {}).get(name) or {"mean": None, "sd": None}
     return figure(summary["mean"]) + ("" if summary["sd"] is None else f" ± {summary['sd']:.2g}")
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.classes import Floats
 from anonymize.domain.build import file
 from anonymize.domain.generalization import resolve
 from anonymize.domain.taxonomy import as_csv, as_yaml
@@ -84,19 +83,14 @@ def describe(spec: Spec, path: str | None, name: str | None = None) -> list[Desc
     with Source.open(spec, path) as source:
         table = read(spec, source)
         check_name([attribute.name for attribute in table.attributes], name)
-        return _with_table(table, name)
+        pairs = zip(table.attributes, scaled_weights(table.attributes, table.weights).tolist(), strict=True)
+        return [_described(attribute, weight) for attribute, weight in pairs if name in (None, attribute.name)]
 
 
 def check_name(names: Collection[str], name: str | None) -> None:
     """Raises UsageError for a name that is none of the quasi-identifiers, and that no pattern among them matches."""
     if name is not None and entry_of(names, name) is None:
         raise UsageError(f"{name!r} is not a quasi-identifier of the spec, which has {', '.join(names)}")
-
-
-def _with_table(table: Table, name: str | None) -> list[Described]:
-    weights = scaled_weights(table.attributes, table.weights).tolist()
-    pairs = zip(table.attributes, weights, strict=True)
-    return [_described(attribute, weight) for attribute, weight in pairs if name in (None, attribute.name)]
 
 
 def _without_table(spec: Spec, name: str | None) -> list[Described]:
@@ -121,10 +115,6 @@ def _empty(spec: Spec, name: str) -> Attribute:
     return Attribute(name, np.empty(0, np.uint8), domain, definition.weight, rules=rules, research_value=worth)
 
 
-def _ends(weights: Floats) -> tuple[float, float]:
-    return float(weights.min()), float(weights.max())
-
-
 def text_for(path: str, attribute: Attribute) -> str:
     """An attribute's hierarchy as the text of a file of this name: YAML by its suffix, else CSV.
 
@@ -138,9 +128,8 @@ def text_for(path: str, attribute: Attribute) -> str:
 
 
 def _described(attribute: Attribute, weight: float) -> Described:
-    over = attribute.generalization
-    rows = leaf_rows(attribute)
-    values = worths(attribute, weight)
+    over, rows, values = attribute.generalization, leaf_rows(attribute), worths(attribute, weight)
+    weights = over.hierarchy.weights
     resolved = list(zip(attribute.rules, resolve(attribute.rules, over), strict=True))
     broken = [(rule, each.broken(over.hierarchy)) for rule, each in resolved if not isinstance(each, str)]
     levels = tuple(
@@ -149,7 +138,7 @@ def _described(attribute: Attribute, weight: float) -> Described:
             occurring=len(np.unique(nodes[rows > 0])) if rows.any() else None,
             research_value=float(values[number]),
             broken=tuple(rule for rule, by_level in broken if by_level[number]),
-            weights=_ends(over.hierarchy.weights[nodes]),
+            weights=(float(weights[nodes].min()), float(weights[nodes].max())),
         )
         for number, nodes in enumerate(over.hierarchy.levels)
     )

@@ -145,7 +145,6 @@ def _summary(report: Report) -> str:
 
 
 def _problems(report: Report) -> Iterator[tuple[State, str]]:
-    """What is not met, or could not be shown, model by model."""
     privacy = report.get("privacy", {})
     for each in privacy.get("models", []):
         if each["satisfied"] is False:
@@ -157,7 +156,6 @@ def _problems(report: Report) -> Iterator[tuple[State, str]]:
 
 
 def _unmet_passing(passing: Report) -> Iterator[str]:
-    """What is not met by the columns that pass through."""
     for name, most in passing.get("required", {}).items():
         reached = passing[f"{name}_with_quasi_identifiers"]
         if passing["satisfied"] is False and reached > most:
@@ -188,7 +186,6 @@ def _algorithm(report: Report) -> tuple[str, str] | None:
 
 
 def _files(report: Report) -> Iterator[FileFact]:
-    """The files of a report of which anything is known."""
     for name in ("input", "output", "spec"):
         block = report.get(name, {})
         fact = FileFact(name, block.get("rows"), block.get("path"), block.get("sha256"))
@@ -253,7 +250,6 @@ def _compared(report: Report) -> Iterator[Picture | Curves]:
 
 
 def _bounded(each: Report) -> str:
-    """A release of a comparison, by what bounds it."""
     return f"{each['label']}, epsilon {each['epsilon']:g}" if "epsilon" in each else f"{each['label']}, k {each['k']}"
 
 

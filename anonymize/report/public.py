@@ -89,7 +89,6 @@ def public_evaluation(published: Published) -> dict[str, Any]:
 
 
 def _undefined(published: Published) -> dict[str, str]:
-    """The metrics that are not defined for what the columns mean, and why."""
     return undefined(METRICS, published.manifest.kinds([*published.spec.quasi_identifiers, *published.spec.sensitive]))
 
 
@@ -177,7 +176,6 @@ def _with_passing(published: Published, verdict: Verdict) -> Verdict:
 
 
 def _passing(published: Published) -> PassingFigures:
-    """What the columns that pass through give away, row by row."""
     return _text_of(published).measured()
 
 
@@ -236,12 +234,10 @@ def _unknown(requirement: Requirement, why: str) -> dict[str, Any]:
 
 
 def _stated(state: State) -> dict[str, Any]:
-    """A verdict, as the block `privacy` has it."""
     return {"satisfied": state.satisfied, "state": str(state)}
 
 
 def _sentence(entry: Mapping[str, Any]) -> str:
-    """What the report says of such an entry."""
     about = f" of {entry['attribute']}" if entry["attribute"] else ""
     return f"{entry['model']}{about} could not be shown: {entry['unknown']}"
 
@@ -281,7 +277,6 @@ def _bucketized(published: Published) -> Blocks:
 
 
 def _group_sizes(published: Published, group: str) -> pl.Series:
-    """The rows of each group."""
     named = published.table.text.select(column(group).alias("group"))
     return named.group_by("group").agg(rows=pl.len()).collect(engine="streaming")["rows"].cast(pl.Int64)
 

@@ -226,7 +226,6 @@ class ShownClasses:
         return np.zeros_like(hidden) if hidden.all() else hidden
 
     def _hides(self, columns: Sequence[str]) -> Bools:
-        """(n, columns) which cells are suppressed."""
         text = self.published.spec.output.suppressed
         return np.column_stack([(self.frame[name] == text).fill_null(False).to_numpy() for name in columns])
 

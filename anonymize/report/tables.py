@@ -141,7 +141,6 @@ def _comparison(report: dict[str, Any]) -> list[Section]:
 
 
 def _reasons(results: Sequence[Mapping[str, Any]]) -> Section:
-    """Why releases were not made: each reason has a line of its own."""
     rows = [
         (each["label"], figure(each["k"]), why) for each in results if each["code"] for why in each.get("error", [])[:1]
     ]
@@ -200,7 +199,6 @@ def _outside(report: dict[str, Any]) -> list[Section]:
 
 
 def _utilities(report: dict[str, Any]) -> list[Section]:
-    """What was lost, what is kept, and the loss of each attribute."""
     meanings = {name: metric.MEANING.removesuffix(", 0 to 1") for name, metric in METRICS.items()}
     meanings["bound"] = "no release with classes has a gcp below it"
     least = report["utility"].get("bound", {}).get("gcp")

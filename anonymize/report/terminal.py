@@ -305,6 +305,5 @@ def bar() -> Iterator[Show]:
 
 
 def _best_so_far(bound: int, cost: int) -> str:
-    """What an interrupted search had found."""
     gap = (cost - bound) / cost if cost else 0.0
     return f"best so far: cost {cost}, lower bound {bound}, gap {gap:.1%}; it is not written"

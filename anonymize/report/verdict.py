@@ -109,7 +109,6 @@ def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
 
 
 def _by_steps(groups: Sequence[Mapping[str, Any]]) -> str:
-    """That what steps require of groups of rows is met."""
     if len(groups) > 1:
         return f"all {len(groups)} requirements of suppression on groups of rows are met"
     (only,) = groups
@@ -238,7 +237,6 @@ def opening(report: Mapping[str, Any]) -> Caution | None:
 
 
 def _of_attacks(results: Sequence[Result]) -> Caution:
-    """Who learns most because of the release."""
     tried = [each for each in results if attacked(each)]
     if not tried:
         return Caution("there was nothing to attack")

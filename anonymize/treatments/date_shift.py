@@ -78,7 +78,6 @@ def _offsets(key: bytes, most: int, people: list[InputColumn], rows: Ints) -> In
 
 
 def _shifted(column: InputColumn, days: Ints, form: str) -> KeptColumn:
-    """The column with each date moved by so many days (rows,)."""
     kept, present, dtype = column.kept, np.flatnonzero(~column.missing), column.field.dtype
     textual = is_text(dtype)
     if not textual and not (dtype == pl.Date or (isinstance(dtype, pl.Datetime) and dtype.time_zone is None)):

@@ -104,7 +104,6 @@ def strata_of(
 
 
 def _unfit(values: Floats, missing: str, names: Sequence[str]) -> list[Problem]:
-    """A problem for each column with values that cannot be grouped, with their number."""
     problems = []
     for index, column in enumerate(values.T):
         name = f'column "{names[index]}"' if names else f"column {index + 1}"

@@ -305,7 +305,6 @@ def _is_whole(entry: Noise, column: InputColumn, movable: Bools) -> bool:
 
 
 def _check_finite(columns: list[InputColumn], numbers: Floats) -> None:
-    """Raises DataError for numbers that grew beyond what a float holds."""
     beyond = np.isinf(numbers).sum(axis=0).tolist()
     problems = [
         Problem(f"noise of {column.name!r}: {counted(count, 'number')} beyond what can be written", column.source.name)
@@ -346,7 +345,6 @@ def _rounded_back(columns: list[InputColumn], same: Bools, movable: Bools) -> It
 
 
 def _warnings(entry: Noise, columns: list[InputColumn], movable: Bools, still: Bools) -> Iterator[Caution]:
-    """Numbers that are as they were."""
     for place, column in enumerate(columns):
         count = int((still[:, place] & movable[:, place]).sum())
         if count:

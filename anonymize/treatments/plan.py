@@ -259,7 +259,6 @@ def _generators(seed: int | None, count: int) -> list[np.random.Generator]:
 
 
 def _check_columns(spec: Spec, source: Source) -> None:
-    """Raises DataError for columns of steps that the input lacks."""
     paths: dict[str, KeyPath] = {}
     for number, entry in enumerate(spec.treatments):
         paths = {**dict.fromkeys((*entry.treated, *entry.read), ("treatments", number)), **paths}
@@ -270,13 +269,11 @@ def _check_columns(spec: Spec, source: Source) -> None:
 
 
 def _read(source: Source, names: Sequence[str]) -> dict[str, pl.Series]:
-    """Some columns of the input as they came, whole, under no name."""
     frame = pl.concat(list(source.batches(names)))
     return {name: unnamed(frame[name]) for name in names}
 
 
 def _names(entries: Sequence[Treatment]) -> list[str]:
-    """The columns that steps change or look at."""
     return list(dict.fromkeys(name for entry in entries for name in (*entry.treated, *entry.read)))
 
 

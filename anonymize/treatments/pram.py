@@ -106,7 +106,6 @@ def run(entry: Pram, step: Step) -> Change:
 
 
 def _variable(columns: Sequence[InputColumn]) -> Variable:
-    """Some columns as one."""
     kept = [column.kept for column in columns]
     lacking = np.logical_or.reduce([column.missing for column in columns])
     keys, _ = mixed_radix([each.codes for each in kept], [len(each.cells) for each in kept])

@@ -122,7 +122,6 @@ def _correlations(ranks: Floats, present: Bools) -> Floats:
 
 
 def _check_determined(columns: list[InputColumn], rows: Ints) -> None:
-    """Raises DataError for columns that are determined in all parts."""
     problems = [
         Problem(
             f"shuffle of {column.name!r}: the columns under `given` determine the ranks of "

@@ -305,7 +305,6 @@ def _as_they_come(
 
 
 def _blank(table: Table) -> Iterator[pl.DataFrame]:
-    """Batches of rows of which nothing has to be read."""
     for start in range(0, table.rows, PIECE):
         yield pl.DataFrame(height=min(PIECE, table.rows - start))
 

@@ -253,7 +253,6 @@ class LineLayout:
         return Lines(tuple(names), frame if complete else frame.filter(pl.Series(class_of >= 0)))
 
     def _texts_of_rows(self, group: Sequence[RecodedColumn], neighbours: _Neighbours) -> pl.Series:
-        """What some columns show, of rows."""
         cells = [cells_at(self._quoted[column.name], column.of_class[neighbours.classes]) for column in group]
         return cells_at(side_by_side(cells, self.separator), neighbours.of_row)
 

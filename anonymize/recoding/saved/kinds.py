@@ -52,7 +52,6 @@ def contents_of_tree(tree: CutTree, partition: Partition, table: Table, released
 
 
 def _edges(tree: CutTree, attribute: int, size: int) -> Ints:
-    """The codes at which an attribute is cut anywhere."""
     cut = tree.attribute == attribute
     edges = np.unique(np.concatenate((tree.start[cut], tree.stop[cut])))
     return edges[(edges > 0) & (edges < size)]

@@ -265,7 +265,6 @@ class _Application:
         return unshown
 
     def _number(self, name: str) -> int:
-        """The place of an attribute among all of them."""
         return [attribute.name for attribute in self.saved.attributes].index(name)
 
     def _counts(self, flags: Mapping[str, Mapping[str, Bools]], unknown: Bools, lost: Bools, new: Bools) -> Counts:

@@ -205,7 +205,6 @@ def divisions(rows: int, groups: int, k: int) -> Divisions | None:
 
 
 def _count(rows: int, groups: int, k: int) -> int:
-    """How many divisions there are."""
     if groups == 3:
         return comb(3 * k - 1, k - 1) * comb(2 * k - 1, k - 1)
     return sum(comb(rows - 1, size - 1) for size in range(k, rows - k + 1))
@@ -263,7 +262,6 @@ class Redivision:
         return done
 
     def _divide(self, members: ClassRows, groups: Ints, temperature: Singles, ways: Divisions) -> None:
-        """Divides groups that have the same number of rows together."""
         own = members.rows[groups]
         place = np.arange(own.shape[2])
         rows = own[place < members.sizes[groups][:, :, None]].reshape(len(groups), -1)

@@ -125,7 +125,6 @@ class _Annealing:
         self._state(self._labels())
 
     def _labels(self) -> Ints:
-        """(rows,) the groups as they are now."""
         labels = np.empty(len(self.values), np.int64)
         labels[self.members.rows[self.members.there]] = np.repeat(np.arange(self.groups), self.members.sizes)
         return labels

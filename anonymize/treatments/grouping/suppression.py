@@ -189,7 +189,6 @@ class _Suppression:
         return hidden
 
     def _cells(self) -> Bools:
-        """(columns, rows) which cells the patterns suppress."""
         return np.asarray(self._masks[:, self.pattern] & (self.codes > 0))
 
     def _keys(self, number: int, rows: Ints) -> Keys:
@@ -371,7 +370,6 @@ def _mixed(codes: Ints, partition: Partition) -> Bools:
 
 
 def _flat(name: str, codes: Ints, weight: float) -> Attribute:
-    """A quasi-identifier whose values are kept or suppressed."""
     values, own = np.unique(codes, return_inverse=True)
     leaves = [str(value) for value in range(len(values))]
     return Attribute(name, own.astype(np.uint32), Taxonomy.of(name, Tree.from_steps(leaves, (), "*")), weight)
