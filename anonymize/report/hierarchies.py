@@ -20,7 +20,7 @@ from anonymize.metrics.research_value import leaf_rows, scaled_weights, worths
 from anonymize.records import dataclass
 from anonymize.spec import Rule, Spec
 from anonymize.spec.patterns import entry_of
-from anonymize.table import Attribute, Source, Table, read
+from anonymize.table import Attribute, Source, read
 
 
 @dataclass(frozen=True)
