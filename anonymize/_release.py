@@ -90,7 +90,7 @@ def _walked(request: Request) -> dict[str, Any]:
             result = series.search(request, table, requirements, run)
         with timed("recode"):
             table = series.named(table)
-            draft = family.of(request, requirements, table, result).held(room.arrays)
+            draft = family.of(request, requirements, table, result).moved_to(room.arrays)
             del result
         with timed("write"):
             draft.write(files)

@@ -115,7 +115,7 @@ def _check_private(paths: Mapping[str, str]) -> None:
 @dataclass(frozen=True)
 class Files:
     """The open files of a run; see `Paths`. `release`: its tables, the one with the rows first; `texts`: what its
-    recipients get beside them."""
+    recipients get with them."""
 
     source: Source
     release: tuple[OutputFile, ...]
@@ -193,7 +193,7 @@ def opened(spec: Spec, paths: Paths) -> Iterator[Files]:
 class OutputFolder:
     """A folder on its way. Use it as a context manager: leaving it without `commit` removes what was written.
 
-    `part`: the folder that files are written to, beside its target. `force`: a folder that an earlier run has made is
+    `part`: the folder that files are written to, next to its target. `force`: a folder that an earlier run has made is
     replaced. `index`: the file in it that lists the others.
 
     Raises UsageError for a target that is a file, lies in no folder, has something in it, unless that is replaced, or

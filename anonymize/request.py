@@ -16,11 +16,11 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Companions:
-    """What a release that is measured or attacked may have beside it.
+    """What a release that is measured or attacked may have in addition.
 
     `link`: which row of the original each released row is, as it was saved with the release. `st`, `group`: of a
     bucketized release the sensitive table, and the column of groups. `manifest`: path of the file that says
-    what the columns mean, None for the one beside it, if there is one.
+    what the columns mean, None for the one next to it, if there is one.
     """
 
     link: str | None = None

@@ -10,7 +10,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
 from functools import partial
 from html import escape
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -56,7 +55,9 @@ def table_of(data: Frame | str | os.PathLike[str] | None, *, shared: bool = Fals
     frame = polars_of(data)
     with ExitStack() as stack:
         write = partial(frame.write_ipc, compression="uncompressed")
-        held = _named(write, stack) if shared else spooled(write)
+        held = stack.enter_context(files.folder()) / "frame.arrow" if shared else spooled(write)
+        if shared:
+            write(held)
         stack.callback(files.remove, held)
         try:
             yield str(held)
@@ -67,21 +68,11 @@ def table_of(data: Frame | str | os.PathLike[str] | None, *, shared: bool = Fals
 
 def about_frame(error: AnonymizeError, path: str) -> None:
     """Makes an error speak of a frame, and not of the file that it is held in."""
-    error.problems = tuple(_of_frame(each, path) for each in error.problems)
+    error.problems = tuple(
+        replace(each, file=FRAME if each.file == path else each.file, message=each.message.replace(path, FRAME))
+        for each in error.problems
+    )
     error.args = ("\n".join(map(str, error.problems)),)
-
-
-def _named(write: Callable[[Path], object], stack: ExitStack) -> Path:
-    """A file of mode 0600 that `write` fills."""
-    held = stack.enter_context(files.folder()) / "frame.arrow"
-    write(held)
-    return held
-
-
-def _of_frame(problem: Problem, path: str) -> Problem:
-    """What is wrong with a frame, which is called so, and not by the file that it is held in."""
-    file = FRAME if problem.file == path else problem.file
-    return replace(problem, file=file, message=problem.message.replace(path, FRAME))
 
 
 def polars_of(data: Frame) -> pl.DataFrame:
@@ -363,7 +354,7 @@ class ReleasedTables(Reported):
 
 @dataclass(frozen=True, repr=False)
 class JudgedReport(Reported):
-    """What was held against something. `problems`: what is not met or could not be shown."""
+    """What was judged. `problems`: what is not met or could not be shown."""
 
     state: State
     problems: tuple[str, ...]
@@ -383,7 +374,7 @@ class Attacked(JudgedReport):
 
 @dataclass(frozen=True, repr=False)
 class Evaluated(Reported):
-    """A release beside its original."""
+    """A release compared with its original."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -50,12 +50,12 @@ def draft_of(algorithm: str) -> type[Draft]:
 
 
 def release_paths(request: Request) -> ReleasePaths:
-    """Where a release goes, with the manifest: where it is asked for, and beside a release whose columns mean more than
-    the spec says of quasi-identifiers. Raises UsageError for outputs that the family cannot make."""
+    """Where a release goes, with the manifest: where it is asked for, and where columns mean more than the spec says of
+    quasi-identifiers. Raises UsageError for outputs that the family cannot make."""
     paths = draft_of(request.algorithm).paths(request)
     if paths.texts:
         return paths
     output = paths.tables[0]
-    aside = request.spec.treatments and output not in ("-", "/dev/stdout") and not is_uri(output)
-    manifest = request.manifest or (manifest_beside(output) if aside else None)
+    needed = request.spec.treatments and output not in ("-", "/dev/stdout") and not is_uri(output)
+    manifest = request.manifest or (manifest_beside(output) if needed else None)
     return paths if manifest is None else replace(paths, texts=[manifest])

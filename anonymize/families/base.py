@@ -113,7 +113,7 @@ class Draft(ABC):
         trees = {each.name: each.paths for each in self.table.sensitive if each.name in attributes}
         return [replace(check, tree=trees.get(check.attribute or "")) for check in checks]
 
-    def held(self, arrays: Arrays) -> Draft:
+    def moved_to(self, arrays: Arrays) -> Draft:
         """The draft, with what it has of each row moved to where `arrays` are."""
         return self
 
@@ -132,7 +132,7 @@ class Draft(ABC):
         """The rows as they are released, by which people may be recognized; None where they have no classes."""
         return None
 
-    def shown(self, files: Files) -> Text:
+    def class_text(self, files: Files) -> Text:
         """The quasi-identifiers as they were written, and whom the rows are about."""
         spec, columns = self.request.spec, list(self.columns.values())
         frame = with_suppressed(self.table_text(files), spec, [name for names in columns for name in names])

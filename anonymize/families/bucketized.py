@@ -31,7 +31,7 @@ from anonymize.spec import Spec
 from anonymize.table import SensitiveColumn, Table
 from anonymize.table.named import unnamed
 from anonymize.table.write import check_table, refuse_uri
-from anonymize.verify import Verdict, text_of
+from anonymize.verify import text_of
 from anonymize.writing import cell_ranks
 from anonymize.writing.columns import HeldColumn, hold_column, null_text, passing_column
 from anonymize.writing.rows import RowGroups, Written, unclassed_frames
@@ -86,26 +86,33 @@ class BucketizedDraft(Draft):
         texts = [text_of(output.part, output.format, output.separator) for output in files.release]
         group, form = self.request.options.group, files.table.format
         verdict = bucket_verdict(self.request.spec, texts, form, group, self.requirements)
-        return Measured(replace(verdict, passing=self.passing_text(files).measured()), sampled(self.shown(files)))
+        return Measured(replace(verdict, passing=self.passing_text(files).measured()), sampled(self.class_text(files)))
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """Groups lose rows, and how values go together; the quasi-identifiers lose nothing."""
+        table, buckets = self.table, self.buckets
+        output = output_block(files.table, measured.verdict)
+        output |= {"suppressed_rows": buckets.left_out, "dropped_rows": buckets.left_out, "suppressed_cells": 0}
+        for each in files.release[1:]:
+            output |= {"sensitive_path": each.name, "sensitive_sha256": each.sha256}
+        lost = [np.zeros(buckets.count) for _ in table.attributes]
+        view = View(table.attributes, lost, lost, buckets.sizes, buckets.left_out, buckets.l, None, table.weights)
         blocks = verdict_blocks(measured.verdict)
         risk = merged(blocks["risk"], measured.by_weights)
-        sensitive = self.table.sensitive[0].name
+        sensitive = table.sensitive[0].name
         if not self.request.public:
-            risk |= {"attacker": {sensitive: _attacker(self.table, self.buckets)}}
+            risk |= {"attacker": {sensitive: _attacker(table, buckets)}}
         return Blocks(
-            output=_output(files, measured.verdict, self.buckets),
+            output=output,
             measured=blocks | {"risk": risk},
-            utility=_utility(self.table, self.buckets),
-            recoding=self.buckets.summary(),
-            warnings=[*_warnings(self.request, self.table, self.buckets), *measured.verdict.cautions],
+            utility=utility(view),
+            recoding=buckets.summary(),
+            warnings=[*_warnings(self.request, table, buckets), *measured.verdict.cautions],
             codebook=codebook(
                 self.request.spec,
                 columns_of(files.table),
-                {sensitive: {sensitive: DEALT_OUT} if self.buckets.joined else {}},
-                group=self.buckets.name,
+                {sensitive: {sensitive: DEALT_OUT} if buckets.joined else {}},
+                group=buckets.name,
             ),
             distributions=self._distributions(),
         )
@@ -128,7 +135,8 @@ def _frames(request: Request, table: Table, buckets: Bucketized, form: str, writ
     names = [name for name in table.columns if name not in request.spec.identifiers]
     dealt: dict[str, HeldColumn] = {}
     if buckets.joined:
-        texts = passing_column(_sensitive_texts(table), null_text(request.spec, table.source.format, form))
+        original = unnamed(pl.concat([batch[column.name] for batch in table.source.batches([column.name])]))
+        texts = passing_column(original, null_text(request.spec, table.source.format, form))
         dealt[column.name] = hold_column(texts).of(np.maximum(buckets.mixed, 0))
     released = [name for name in names if name in dealt or name != column.name]
     groups = RowGroups(buckets.name, buckets.group, buckets.count)
@@ -150,20 +158,7 @@ def _sensitive_table(buckets: Bucketized, column: SensitiveColumn, empty: str | 
     return table[order]
 
 
-def _sensitive_texts(table: Table) -> pl.Series:
-    name = table.sensitive[0].name
-    return unnamed(pl.concat([batch[name] for batch in table.source.batches([name])]))
-
-
 # --- the report ------------------------------------------------------------------------------------------------------
-
-
-def _output(files: Files, verdict: Verdict, buckets: Bucketized) -> dict[str, Any]:
-    block = output_block(files.table, verdict)
-    block |= {"suppressed_rows": buckets.left_out, "dropped_rows": buckets.left_out, "suppressed_cells": 0}
-    for output in files.release[1:]:
-        block |= {"sensitive_path": output.name, "sensitive_sha256": output.sha256}
-    return block
 
 
 def _attacker(table: Table, buckets: Bucketized) -> guessing.Guesses:
@@ -174,13 +169,6 @@ def _attacker(table: Table, buckets: Bucketized) -> guessing.Guesses:
     present, groups = np.unique(combinations, return_inverse=True)
     people = guessing.Subjects(groups, column.codes[grouped], len(present), column.size, column.missing)
     return guessing.of_buckets(people, buckets.group[grouped])
-
-
-def _utility(table: Table, buckets: Bucketized) -> dict[str, Any]:
-    """The quasi-identifiers lose nothing but the rows that are left out; what is lost is how values go together."""
-    nothing = [np.zeros(buckets.count) for _ in table.attributes]
-    sizes, left_out = buckets.sizes, buckets.left_out
-    return utility(View(table.attributes, nothing, nothing, sizes, left_out, buckets.l, None, table.weights))
 
 
 def _warnings(request: Request, table: Table, buckets: Bucketized) -> list[Caution]:

@@ -15,7 +15,10 @@ def check_request(request: Request) -> None:
     """Raises UsageError for what the algorithm, or its kind of release, can do nothing with."""
     check_needs(request)
     _check_treatments(request)
-    _check_bound(request)
+    if request.bound and not ALGORITHMS[request.algorithm].NEEDS.family.classes:
+        raise UsageError(f"--bound: a release of {request.algorithm} has no equivalence classes")
+    if request.bound and request.public:
+        raise UsageError("--bound: depends on the input, and so cannot be in a public report")
 
 
 def check_needs(request: Request) -> None:
@@ -145,10 +148,3 @@ def _check_treatments(request: Request) -> None:
         raise UsageError([spec.problem(("treatments",), each, hint) for each, hint in hints.items()])
     if any(entry.DRAWS for entry in spec.treatments):
         refuse_seed(request)
-
-
-def _check_bound(request: Request) -> None:
-    if request.bound and not ALGORITHMS[request.algorithm].NEEDS.family.classes:
-        raise UsageError(f"--bound: a release of {request.algorithm} has no equivalence classes")
-    if request.bound and request.public:
-        raise UsageError("--bound: depends on the input, and so cannot be in a public report")

@@ -99,12 +99,12 @@ class ClassedDraft(Draft):
         released = recoding.render(result, table, request.spec.output, drop=drop, threads=threads)
         return cls(request, requirements, table, result, released, drop)
 
-    def held(self, arrays: Arrays) -> ClassedDraft:
+    def moved_to(self, arrays: Arrays) -> ClassedDraft:
         """The draft, with the class of each row and the rows of regions moved to where `arrays` are."""
         if arrays is np.empty:
             return self
         released = replace(self.released, class_of=copied(self.class_of, arrays))
-        return replace(self, released=released, recoding=self.recoding.held(arrays))
+        return replace(self, released=released, recoding=self.recoding.moved_to(arrays))
 
     @property
     def class_of(self) -> NDArray[np.int32]:
@@ -145,11 +145,11 @@ class ClassedDraft(Draft):
         spec, verdict = self.request.spec, self.verdict(files, shared)
         verdict = verify.measure_codes(verdict, shared.frame, spec, declared(spec, self.columns, files.source.scan()))
         verdict = replace(text.with_combinations(verdict), passing=passing())
-        return Measured(verdict, sampled(self.shown(files)), shared.texts_of(names))
+        return Measured(verdict, sampled(self.class_text(files)), shared.texts_of(names))
 
     def text(self, files: Files) -> Text:
         """The rows as they are released."""
-        return self.shown(files)
+        return self.class_text(files)
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """The figures of the classes, next to those of the input."""

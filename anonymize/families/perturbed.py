@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, Self
@@ -110,13 +110,11 @@ class PerturbedDraft(Draft):
 
     def write(self, files: Files) -> None:
         """The table."""
-        files.table.write(self._frames(files.table.format))
-
-    def _frames(self, form: str) -> Iterator[pl.DataFrame]:
         roles = self.request.spec.roles()
         names = [name for name in self.table.columns if roles[name] not in WITHHELD]
         groups = None if self.left_out is None else RowGroups(None, -self.left_out.astype(np.int32), 1)
-        return unclassed_frames(self.request, self.table, names, {}, form, self.written, groups)
+        form = files.table.format
+        files.table.write(unclassed_frames(self.request, self.table, names, {}, form, self.written, groups))
 
     def measure(self, files: Files) -> Measured:
         """The text of the table: rows that read the same are a class, whatever made them so."""
@@ -129,7 +127,7 @@ class PerturbedDraft(Draft):
         if hidden:
             hidden_rows = verdict.suppressed_rows + self._dropped
             check_suppression(self.request, self.table.rows, hidden_rows, MORE_KEPT)
-        return Measured(replace(verdict, passing=text.measured()), sampled(self.shown(files)))
+        return Measured(replace(verdict, passing=text.measured()), sampled(self.class_text(files)))
 
     @property
     def is_released(self) -> pl.Series | None:
@@ -165,7 +163,7 @@ class PerturbedDraft(Draft):
 
     def text(self, files: Files) -> Text | None:
         """The rows as they are released; None where there are no quasi-identifiers."""
-        return self.shown(files) if self.request.spec.quasi_identifiers else None
+        return self.class_text(files) if self.request.spec.quasi_identifiers else None
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """No cell is generalized, and no row left out but such as are suppressed as a whole."""

@@ -1,4 +1,4 @@
-"""Randomized releases: the table with distorted values, and beside it the parameters that its recipient needs."""
+"""Randomized releases: the table with distorted values, along with the parameters that its recipient needs."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class SampledDraft(Draft):
 
     def text(self, files: Files) -> Text:
         """The rows as they are released."""
-        return self.shown(files)
+        return self.class_text(files)
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """How many rows are left out, at random and because their classes are small, is in private reports alone."""

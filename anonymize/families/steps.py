@@ -171,7 +171,7 @@ def write_risks(request: Request, files: Files, table: Table, draft: Draft) -> N
 
 def deriving(request: Request, source: Source, table: Table) -> Deriving:
     """What has the columns that pass through and follow from a quasi-identifier, as measured in the input: begun at
-    once, beside the search, where the table is large and still takes little memory. Of invented rows nobody asks."""
+    once, during the search, where the table is large and still takes little memory. Of invented rows nobody asks."""
     spec = request.spec
     work = partial(derived, source.scan(), table.rows, spec, spec.missing(source.format), source.columns)
     at_once = table.rows <= MANY_ROWS and not ALGORITHMS[request.algorithm].NEEDS.domains
@@ -179,7 +179,7 @@ def deriving(request: Request, source: Source, table: Table) -> Deriving:
 
 
 def with_derived(draft: Draft, measured: Measured, derivations: Deriving) -> Measured:
-    """Adds those of them that are released, and that say something beside the release."""
+    """Adds those of them that are released, and that say more than the release does."""
     passing = measured.verdict.passing
     if passing is None or not passing.columns:
         return measured
@@ -243,15 +243,12 @@ def write_manifest(files: Files, manifest: Manifest) -> None:
 
 def check_satisfied(request: Request, verdict: verify.Verdict) -> None:
     """Raises UnsafeError, with what is not met or could not be shown, unless that is allowed."""
-    if verdict.state.fails and not request.allow_unsafe:
-        raise UnsafeError(_unmet(request, verdict))
-
-
-def _unmet(request: Request, verdict: verify.Verdict) -> list[Problem]:
+    if not verdict.state.fails or request.allow_unsafe:
+        return
     hint = "nothing was written; --allow-unsafe writes it all the same"
     if any(each.state.fails for each in verdict.results) and _ungrouped(request):
         hint = f"{GROUPING}; {hint}"
-    return [Problem(message, hint=hint) for message in verdict.unmet]
+    raise UnsafeError([Problem(message, hint=hint) for message in verdict.unmet])
 
 
 def _ungrouped(request: Request) -> bool:

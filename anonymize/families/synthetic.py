@@ -1,4 +1,4 @@
-"""Synthetic releases: invented rows, and beside them the manifest with all that the mechanism put out."""
+"""Synthetic releases: invented rows, with a manifest of everything that the mechanism released."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ class SyntheticDraft(Draft):
 
     @staticmethod
     def paths(request: Request) -> ReleasePaths:
-        """The table, and its manifest beside it, unless the table goes to standard output or a database and the
+        """The table, and its manifest next to it, unless the table goes to standard output or a database and the
         manifest is given no path. Raises UsageError for what a synthetic table cannot have."""
         _refuse(request)
         output = str(request.output)
-        beside = None if output in ("-", "/dev/stdout") or is_uri(output) else manifest_beside(output)
-        manifest = request.manifest or beside
+        own = None if output in ("-", "/dev/stdout") or is_uri(output) else manifest_beside(output)
+        manifest = request.manifest or own
         return ReleasePaths([output], [] if manifest is None else [manifest])
 
     def manifest(self, files: Files) -> Manifest:

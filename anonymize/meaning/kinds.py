@@ -1,4 +1,4 @@
-"""The kinds of meaning that a column can have, what stands of each in a manifest, and the conditions by
+"""The kinds of meaning that a column can have, what a manifest says of each, and the conditions by
 which a recipient counts."""
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Meaning(ABC):
         return True
 
     def entry(self) -> dict[str, Any]:
-        """What its reader has to know beside the kind, as JSON."""
+        """What its reader has to know in addition to the kind, as JSON."""
         return {}
 
 
@@ -81,7 +81,7 @@ class Detached(Meaning):
     table: str | None = None
 
     def entry(self) -> dict[str, Any]:
-        """The column of groups, and the other table by the name that it has beside the manifest."""
+        """The column of groups, and the other table by its name in the folder of the manifest."""
         return {"by": self.by} | ({} if self.table is None else {"table": self.table})
 
 

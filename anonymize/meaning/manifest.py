@@ -1,6 +1,6 @@
 """The manifest: the public file that says what the columns of a release mean.
 
-`released.manifest.json`, or `released.params.json` beside a randomized release, whose recipients rely on that name. Of
+`released.manifest.json`, or `released.params.json` next to a randomized release, whose recipients rely on that name. Of
 a release that has none, the spec says it: quasi-identifiers span values, and whatever else is released passed through.
 """
 
@@ -37,7 +37,7 @@ Kind = TypeVar("Kind", bound=Meaning)
 class Manifest:
     """`meanings`: by the name of a column of the input. `rows`: of the release; `separator`: of its CSV; None where
     that is not said. `path`: of the file that says it all, None where the spec does. `files`: what the release has
-    beside its rows, such as a table of counts: by the name of the file, the meaning of each of its columns."""
+    in addition to its rows, such as a table of counts: by the name of the file, the meaning of each of its columns."""
 
     meanings: Mapping[str, Meaning]
     rows: int | None = None
@@ -194,7 +194,7 @@ class Manifest:
         st: str | None = None,
         group: str | None = None,
     ) -> Manifest:
-        """The manifest that was asked for, or that is beside the release, or else what the spec says.
+        """The manifest that was asked for, or that is next to the release, or else what the spec says.
 
         `manifest`: path of the file, or of the parameters of a randomized release. `st`, `group`: of a bucketized one
         its sensitive table, and the column of groups. Raises UsageError for both kinds at once, DataError for a file
@@ -285,10 +285,6 @@ def _changed(spec: Spec) -> dict[str, Meaning]:
     return {name: Changed(step.KIND, step.method) for name, step in spec.treated.items()}
 
 
-def _unknown(name: str, kind: str) -> str:
-    return f"the meaning of {name} is {kind!r}, which is not known here ({', '.join(DEFINED)})"
-
-
 def _entries(meanings: Mapping[str, Meaning]) -> list[dict[str, Any]]:
     return [{"name": name, "meaning": each.kind, **each.entry()} for name, each in meanings.items()]
 
@@ -297,8 +293,13 @@ def _meanings(entries: Sequence[Mapping[str, Any]], path: str) -> dict[str, Mean
     """By name, the meaning of the columns that stand in a file at `path`. Raises DataError for meanings that are not
     known, and what `_meaning` raises; ValueError for a column that is there twice."""
     kinds = {str(each["name"]): str(each["meaning"]) for each in entries}
-    if unknown := [Problem(_unknown(*each), file=path) for each in kinds.items() if each[1] not in DEFINED]:
-        raise DataError(unknown)
+    unknown = [
+        f"the meaning of {name} is {kind!r}, which is not known here ({', '.join(DEFINED)})"
+        for name, kind in kinds.items()
+        if kind not in DEFINED
+    ]
+    if unknown:
+        raise DataError([Problem(each, file=path) for each in unknown])
     if len(kinds) < len(entries):
         raise ValueError
     return {str(each["name"]): _meaning(each, path) for each in entries}

@@ -11,7 +11,7 @@ not hold, `merges` says so, and only searches that conclude nothing from it take
 
 Limits of the kind "at least" are compared with a relative tolerance of 1e-9 towards satisfied, so that 3 equally
 frequent values have entropy l-diversity 3 whatever the rounding of the logarithms. Those of the kind "at most" have the
-same, and an absolute one of 1e-12 beside it, as they may be 0. A strict limit ("below") is compared with the same
+same, and an absolute one of 1e-12 in addition, as they may be 0. A strict limit ("below") is compared with the same
 tolerance towards not satisfied, so that equality stays a violation. Counts are compared as they are.
 """
 

@@ -47,10 +47,10 @@ class Parameters(base.Parameters):
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
-    held = histogram.protected(parameters.values)
+    is_protected = histogram.protected(parameters.values)
     kinds = _kinds(histogram.whole, parameters.values)
-    complete = (histogram.sum(held.astype(np.int64)) == kinds) & (histogram.distinct() > 0)
-    return np.where(complete, histogram.max(np.where(held, np.abs(np.log(histogram.ratios())), 0)), np.inf)
+    complete = (histogram.sum(is_protected.astype(np.int64)) == kinds) & (histogram.distinct() > 0)
+    return np.where(complete, histogram.max(np.where(is_protected, np.abs(np.log(histogram.ratios())), 0)), np.inf)
 
 
 def _kinds(whole: Whole, values: tuple[str, ...] | None) -> int:

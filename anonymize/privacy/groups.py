@@ -113,9 +113,9 @@ class Holdings:
     def by_itself(self) -> Holdings:
         """The holdings, compared with what the classes are together; an individual in several classes counts once for
         each value."""
-        held = np.zeros(len(self.codes), np.bool_)
-        held[self.pairs.things] = True
-        counts = np.bincount(self.codes[held], minlength=len(self.whole.counts))
+        present = np.zeros(len(self.codes), np.bool_)
+        present[self.pairs.things] = True
+        counts = np.bincount(self.codes[present], minlength=len(self.whole.counts))
         return replace(self, whole=replace(self.whole, counts=counts))
 
 
@@ -171,12 +171,12 @@ class Members:
         head, the first counts what these have together; the second does so for the classes up to the end of the
         head."""
         units = self.units.ends(head)
-        held = {name: each.pairs.ends(head) for name, each in self.holdings.items()}
+        ends = {name: each.pairs.ends(head) for name, each in self.holdings.items()}
         leading, trailing = (
             Members(
                 self.count,
                 units[side],
-                {name: replace(each, pairs=held[name][side]) for name, each in self.holdings.items()},
+                {name: replace(each, pairs=ends[name][side]) for name, each in self.holdings.items()},
             )
             for side in (0, 1)
         )

@@ -208,7 +208,7 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
     further = privacy.combinations or privacy.differential or (privacy.passing and privacy.passing.bounds)
     changes_alone = not spec.quasi_identifiers  # such a spec has treatments, and may require nothing
     if not (collected or problems or further or changes_alone):
-        problems.append(_nothing_asked(spec))
+        problems.append(spec.problem(("privacy",), "privacy requires nothing", "set k, l or models"))
     if collected and changes_alone:
         hint = "list what others may know under quasi_identifiers"
         problems.append(
@@ -389,11 +389,6 @@ def _has(column: Sensitive, needed: Needed) -> bool:
 def _line(spec: Spec, key: str) -> int | None:
     place = spec.place("privacy", key)
     return place[0] if place else None
-
-
-def _nothing_asked(spec: Spec) -> Problem:
-    line, column = spec.place("privacy") or (None, None)
-    return Problem("privacy requires nothing", _file(spec), line, column, hint="set k, l or models")
 
 
 def _file(spec: Spec) -> str | None:

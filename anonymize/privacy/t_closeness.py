@@ -85,10 +85,12 @@ def equal(histogram: Histogram) -> base.Measured:
 
 def protected_equal(histogram: Histogram, values: tuple[str, ...]) -> base.Measured:
     """(C,) the equal distance where all values that are not protected are one."""
-    held, overall = histogram.protected(values), histogram.whole.shares
+    is_protected, overall = histogram.protected(values), histogram.whole.shares
     excess = np.maximum(histogram.shares() - overall[histogram.codes], 0)
-    others = overall[histogram.whole.protected(values)].sum() - histogram.sum(np.where(held, histogram.shares(), 0))
-    return np.asarray(histogram.sum(np.where(held, excess, 0)) + np.maximum(others, 0))
+    others = overall[histogram.whole.protected(values)].sum() - histogram.sum(
+        np.where(is_protected, histogram.shares(), 0)
+    )
+    return np.asarray(histogram.sum(np.where(is_protected, excess, 0)) + np.maximum(others, 0))
 
 
 def ordered(histogram: Histogram) -> base.Measured:

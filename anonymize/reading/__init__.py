@@ -65,8 +65,8 @@ def _with_suppressed(
 ) -> pl.DataFrame:
     """The cells of a release as text, with the suppressed text for nulls of `numbers` that show nothing.
 
-    A null is a missing value where the column beside says so. Otherwise it may be one or the other, and is taken for
-    what has lost more.
+    A null is a missing value where the column next to it says so. Otherwise it may be one or the other, and is taken
+    for what has lost more.
     """
     texts_of = {column.name: unnamed(column) for column in texts.iter_columns()}
     for name in columns if spec.hides else ():
@@ -159,16 +159,16 @@ class LabelledNodes:
         return nodes[int(costs.argmax())], bool(costs.max() > costs.min())
 
     def common_level(self, nodes: Sequence[int]) -> int | None:
-        """The one level on which all nodes stand; None where that is none or several, or there are no nodes."""
-        standing = [self.levels_of([node]) for node in set(nodes)]
-        levels = np.flatnonzero(np.all(standing, axis=0)).tolist() if standing else []
+        """The one level on which all nodes are; None where there is none or several, or there are no nodes."""
+        of_nodes = [self.levels_of([node]) for node in set(nodes)]
+        levels = np.flatnonzero(np.all(of_nodes, axis=0)).tolist() if of_nodes else []
         return levels[0] if len(levels) == 1 else None
 
     def levels_of(self, nodes: Sequence[int]) -> Bools:
-        """(height + 1,) at which levels any of the nodes stands."""
+        """(height + 1,) at which levels any of the nodes is."""
         every = np.arange(self.hierarchy.height + 1)
-        standing = [(self.hierarchy.level[node] <= every) & (every <= self._until[node]) for node in nodes]
-        return np.any(standing, axis=0) if standing else np.zeros(len(every), np.bool_)
+        of_nodes = [(self.hierarchy.level[node] <= every) & (every <= self._until[node]) for node in nodes]
+        return np.any(of_nodes, axis=0) if of_nodes else np.zeros(len(every), np.bool_)
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,11 @@ class CategoryReader:
 
     def _value(self, text: str) -> Category | None:
         code = self.domain.missing if text in self.missing else self._codes.get(text)
-        return None if code is None else Category(code, code, [code], self._also_label(text), node=code)
+        if code is None:
+            return None
+        node, _ = self.nodes.widest(text)  # the label of a node that costs something reads so, too
+        ambiguous = node >= 0 and bool(self.nodes.generalization.ncp[node] > 0)
+        return Category(code, code, [code], ambiguous, node=code)
 
     def _several(self, names: Sequence[str]) -> Category | None:
         """The leaves of what a set names; None where it names something else."""
@@ -243,11 +247,6 @@ class CategoryReader:
             return None
         first, last = leaves[0], leaves[-1]
         return Category(first, last, members=leaves if len(leaves) < last - first + 1 else None)
-
-    def _also_label(self, text: str) -> bool:
-        """Whether what reads as one value is the label of a node that costs something, too."""
-        node, _ = self.nodes.widest(text)
-        return node >= 0 and bool(self.nodes.generalization.ncp[node] > 0)
 
 
 # --- joint distributions ----------------------------------------------------------------------------------------------

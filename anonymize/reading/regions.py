@@ -71,7 +71,7 @@ class TextRegions:
 class DistinctTexts:
     """The distinct texts of a quasi-identifier. `low`, `high`: one and the same list, or the texts of the two columns
     of bounds. A null in them is a missing value. `missing`: the texts that mean missing. `maybe`: what the column
-    beside bounds says of missing values, where there is one. `declared`: whether the spec has a hierarchy for it."""
+    next to bounds says of missing values, where there is one. `declared`: whether the spec has a hierarchy for it."""
 
     attribute: Attribute
     low: Sequence[str | None]
@@ -151,13 +151,13 @@ def read_regions(
 def distinct_texts(
     frame: pl.DataFrame, name: str, low: str, high: str
 ) -> tuple[list[str | None], list[str | None], list[str | None] | None, Ints]:
-    """The distinct pairs of texts of two columns, what stands beside bounds of missing values, if anything does, and
+    """The distinct pairs of texts of two columns, what is said of missing values next to bounds, if anything is, and
     (rows,) which of them each row has."""
     if low == high:
         low_texts, codes = _texts_of(frame[low])
         return low_texts, low_texts, None, codes
-    beside = name + MISSING
-    third = {"maybe": frame[beside]} if beside in frame.columns else {}
+    further = name + MISSING
+    third = {"maybe": frame[further]} if further in frame.columns else {}
     cells = pl.DataFrame({"low": frame[low], "high": frame[high], **third})
     distinct = cells.unique(maintain_order=True).with_row_index("text")
     texts = cells.join(distinct, on=cells.columns, how="left", nulls_equal=True, maintain_order="left")["text"]

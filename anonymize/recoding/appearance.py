@@ -214,7 +214,7 @@ class NumericRegions(InRegions):
 
     def _points(self) -> ClassTexts:
         """The mean or the median of the numbers of each class, as far as they may be shown; 0 for one without any."""
-        values = _values(self.domain)
+        values = self.domain.values.astype(np.float64)
         if self.window is not None and not self.window.empty:
             values = np.clip(values, values[self.window.low], values[self.window.high])
         points, (present, which) = np.zeros(self.partition.count), _present(self.domain, self.codes, self.partition)
@@ -241,12 +241,6 @@ def format_number(number: float) -> str:
     """
     text = np.format_float_positional(number, precision=6, unique=True, fractional=True, trim="-")
     return "0" if text == "-0" else text
-
-
-def _values(domain: Numeric) -> Floats:
-    """(domain.size,) the number of each code, and 0 for the missing one."""
-    values = domain.values.astype(np.float64)
-    return values if domain.missing is None else np.append(values, 0.0)
 
 
 def _present(domain: Numeric, codes: Codes, partition: Partition) -> tuple[Partition, Ints]:

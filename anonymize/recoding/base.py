@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Floats, Ints, Partition, mixed_radix, run_starts
+from anonymize.classes import Floats, Partition, mixed_radix, run_starts
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.parallel import mapped, meanwhile, worth
@@ -77,7 +77,7 @@ class Recoding(SearchResult):
         """Whether a later release can show the same classes again."""
         return self.vector is not None
 
-    def held(self, arrays: Arrays) -> Recoding:
+    def moved_to(self, arrays: Arrays) -> Recoding:
         """The recoding, with what it has of each row moved to where `arrays` are."""
         return self
 
@@ -140,7 +140,8 @@ def _united(released: Released) -> Released:
     suppressed rows do get the last number, and leave the sums.
     """
     count = len(released.sizes)
-    key = _reading(released)
+    widths = [len(column.texts) for column in released.columns]
+    key = mixed_radix([column.of_class for column in released.columns], widths)[0]  # the suppressed class comes last
     visible = np.flatnonzero(key[:-1] != key[-1])
     if not len(visible):
         return _one_class(released)
@@ -192,12 +193,6 @@ def _one_class(released: Released) -> Released:
     )
 
 
-def _reading(released: Released) -> Ints:
-    """(classes + 1,) a number for how each class reads, the suppressed one last: the same for the same texts."""
-    columns = released.columns
-    return mixed_radix([column.of_class for column in columns], [len(column.texts) for column in columns])[0]
-
-
 # --- regions ----------------------------------------------------------------------------------------------------------
 # Multidimensional and local recoding: a region around the rows of each class.
 
@@ -242,7 +237,7 @@ class Regions(Recoding):
         """The report says why."""
         return replace(self, stopped=reason)
 
-    def held(self, arrays: Arrays) -> Regions:
+    def moved_to(self, arrays: Arrays) -> Regions:
         """With the rows of its classes."""
         partition = Partition(copied(self.partition.order, arrays), self.partition.starts)
         return replace(self, partition=partition)

@@ -143,7 +143,7 @@ class Spans:
         window = Window(0, last) if window is None else window
         below = ~empty & ((least < window.low) | window.empty | (domain.lowest_open & (least == 0)))
         above = ~empty & ((most > window.high) | window.empty | (domain.highest_open & (most == last)))
-        # An end that is shown beside an open one may lie beyond the window, too: it is then that of the window.
+        # An end that is shown next to an open one may lie beyond the window, too: it is then that of the window.
         least, most = (
             np.where(above, np.minimum(least, window.high), least),
             np.where(below, np.maximum(most, window.low), most),

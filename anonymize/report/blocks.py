@@ -148,21 +148,20 @@ SERIES = "People by history, from the first release on"
 
 
 def measured(report: Mapping[str, Any]) -> list[Section]:
-    """What was verified, release by release, and the promises of the literature beside it."""
+    """What was verified, release by release, along with the promises of the literature."""
     block = report["series"]
-    verified, beside = block.get("verified"), block.get("beside")
+    verified, literature = block.get("verified"), block.get("beside")
     drawn = [] if verified is None else [_histories(verified), _models(verified)]
-    return drawn if beside is None else [*drawn, _correspondence(beside), _invariance(beside)]
+    return drawn if literature is None else [*drawn, _correspondence(literature), _invariance(literature)]
 
 
 def _histories(verified: Mapping[str, Any]) -> Section:
     header = ("release", "people", "for the first time", "histories", "fewest in one", "left", "in company below k")
-    rows = [(_name(each), *_counts(each), *_left(each["left"])) for each in verified["releases"]]
+    counts = ("people", "first_time", "histories", "smallest")
+    rows = [
+        (_name(each), *(figure(each[name]) for name in counts), *_left(each["left"])) for each in verified["releases"]
+    ]
     return Section(SERIES, header, rows)
-
-
-def _counts(each: Mapping[str, Any]) -> list[str]:
-    return [figure(each[name]) for name in ("people", "first_time", "histories", "smallest")]
 
 
 def _left(block: Mapping[str, Any] | None) -> tuple[str, str]:
@@ -184,19 +183,19 @@ def _rows(release: Mapping[str, Any], whose: str = "models") -> Iterator[tuple[s
         yield name, model["model"], model["attribute"] or "", reached, by, met
 
 
-def _correspondence(beside: Mapping[str, Any]) -> Section:
+def _correspondence(literature: Mapping[str, Any]) -> Section:
     header = ("release", "after", "forward, cross", "backward")
     rows = [
         (_name(each, "release"), _name(each, "after"), figure(each.get("forward")), figure(each.get("backward")))
-        for each in beside["bcf_anonymity"]
+        for each in literature["bcf_anonymity"]
     ]
     return Section("BCF-anonymity of a release and the one before, from the files alone (not judged)", header, rows)
 
 
-def _invariance(beside: Mapping[str, Any]) -> Section:
+def _invariance(literature: Mapping[str, Any]) -> Section:
     header = ("attribute", "m", "classes of distinct values", "people whose values stay", "fewest in common")
     names = ("m", "distinct", "invariant", "common")
-    rows = [(each["attribute"], *(figure(each[name]) for name in names)) for each in beside["m_invariance"]]
+    rows = [(each["attribute"], *(figure(each[name]) for name in names)) for each in literature["m_invariance"]]
     return Section("m-invariance (not judged)", header, rows)
 
 
@@ -277,8 +276,10 @@ def numbers(report: Mapping[str, Any]) -> list[Section]:
         "total_change_in_errors": "in standard errors",
     }
     present = [name for name in measures if any(name in each for each in block["columns"].values())]
+    write = {name: share if name == "total_change" else figure for name in present}
     rows = [
-        (column, *(_written(name, each.get(name)) for name in present)) for column, each in block["columns"].items()
+        (column, *(written(each.get(name)) for name, written in write.items()))
+        for column, each in block["columns"].items()
     ]
     of_columns = Section(NUMBERS, ("column", *(measures[name] for name in present)), rows)
     return [of_columns, Section(TOGETHER, ("measure", "figure", "key"), _together(block))]
@@ -289,10 +290,6 @@ def categories(report: Mapping[str, Any]) -> list[Section]:
     measures = {"total_variation": "total variation", "total_variation_corrected": "corrected by the manifest"}
     rows = [(name, *(figure(each.get(measure)) for measure in measures)) for name, each in report["categories"].items()]
     return [Section(CATEGORIES, ("column", *measures.values()), rows)]
-
-
-def _written(name: str, value: float | None) -> str:
-    return share(value) if name == "total_change" and value is not None else figure(value)
 
 
 def _together(block: Mapping[str, Any]) -> list[tuple[str, str, str]]:

@@ -97,7 +97,7 @@ def _marginal(report: Report, name: str) -> Picture | None:
 
 
 def rows(report: Report) -> Iterator[Section]:
-    """A few rows of the release, and of the original beside them where the report has these."""
+    """A few rows of the release, along with those of the original where the report has these."""
     block = report.get("sample")
     if block is None:
         return

@@ -28,11 +28,11 @@ from anonymize.verify import text_of
 # of the release says; how the cells of generalized ones read, their texts in the file do.
 
 ENDS = {"_low": "lower bound", "_high": "upper bound", "_missing": "whether the value may be missing: no, maybe, yes"}
-"""What the columns beside a bounded number hold, by the end of their names."""
+"""What the further columns of a bounded number contain, by the end of their names."""
 EXCLUDED = "upper bound, which is not included unless it is the lower bound as well"
 """What the upper bounds of decimals hold where edges are rounded."""
 LEAVES = {"_low": "the first leaf under its node, counted from 0", "_high": "the last leaf under its node"}
-"""What the columns beside a bounded category hold, by the end of their names."""
+"""What the further columns of a bounded category contain, by the end of their names."""
 
 SHOWN = {
     CellKind.NUMBER: "a number",
@@ -136,7 +136,7 @@ def codebook(
             "mean of its band" if coding.bands else f"in multiples of {coding.round:g}",
         )
     known |= {name: (roles[name], step.says) for name, step in spec.treated.items() if name in known}
-    known |= {column: (roles[name], held) for name, own in meanings.items() for column, held in own.items()}
+    known |= {column: (roles[name], meaning) for name, own in meanings.items() for column, meaning in own.items()}
     if group is not None:
         known[group] = ("group", "the number of the row's group")
     if pseudonym is not None:
@@ -207,13 +207,15 @@ def sample(
     if not any(each.any() for each in open_cells.values()):
         return {}, []
     places = list(range(0, looked.height, step))[:SAMPLE_ROWS]
-    cells = {name: [_cell(looked[name], open_cells[name], place) for place in places] for name in looked.columns}
+    cells = [
+        [looked[name][place] if is_open[place] else None for place in places] for name, is_open in open_cells.items()
+    ]
     labels = {
         name: _frequent(looked[name].filter(pl.Series(open_cells[name])))
         for name in looked.columns
         if name in spec.quasi_identifiers
     }
-    rows = [list(row) for row in zip(*cells.values(), strict=True)]
+    rows = [list(row) for row in zip(*cells, strict=True)]
     return {"columns": looked.columns, "rows": rows, "looked_at": looked.height, "labels": labels}, places
 
 
@@ -224,10 +226,6 @@ def originals(table: pl.LazyFrame, names: Sequence[str], rows: Sequence[int]) ->
     wanted = indexed.filter(pl.col("\0row").is_in(list(rows))).collect(engine="streaming")
     by_row = {row[0]: list(row[1:]) for row in wanted.iter_rows()}
     return {"columns": present, "rows": [by_row[row] for row in rows if row in by_row]}
-
-
-def _cell(texts: pl.Series, open_cells: Bools, place: int) -> str | None:
-    return str(texts[place]) if open_cells[place] else None
 
 
 def _frequent(texts: pl.Series) -> list[list[str | int]]:

@@ -64,9 +64,9 @@ def with_heights(attributes: Iterable[Attribute], block: dict[str, Any]) -> dict
 def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks) -> dict[str, Any]:
     """The report of a release of any family; keys are fixed, in the contract's order."""
     weights = defined({"sampling_weight": dict(table.weights_shown)})
-    beside = replace(blocks, measured=_with_before(blocks, table), utility=blocks.utility | defined(weights))
+    completed = replace(blocks, measured=_with_before(blocks, table), utility=blocks.utility | defined(weights))
     rows = table.rows - len(table.source.earlier)
-    return report_of(request, table_block(table.source, rows), clock, beside, asdict(request.options))
+    return report_of(request, table_block(table.source, rows), clock, completed, asdict(request.options))
 
 
 def report_of(
@@ -102,7 +102,7 @@ def report_of(
 
 
 def _memory(request: Request, warnings: Sequence[Caution]) -> dict[str, Any]:
-    """The blocks `memory` and `warnings`: the peak beside the limit, and a warning where it is above."""
+    """The blocks `memory` and `warnings`: the peak and the limit, and a warning where it is above."""
     peak, limit = peak_mb(), request.memory_limit
     if limit is None:
         return {"memory": {"peak_mb": peak}, "warnings": warnings}
@@ -116,7 +116,7 @@ def _memory(request: Request, warnings: Sequence[Caution]) -> dict[str, Any]:
 
 
 def _with_before(blocks: Blocks, table: Table) -> dict[str, Any]:
-    """The measured blocks, the risk of the input beside that of the release."""
+    """The measured blocks, with the risk of the input next to that of the release."""
     risk = blocks.measured.get("risk", {})
     alone = {} if blocks.left_out else {"unique_values": _unique_values(table)}
     if not table.attributes:

@@ -102,7 +102,7 @@ def risks(report: Mapping[str, Any]) -> list[Section]:
     block, words = report["risk"], whom(report)
     wildcard = block.get("wildcard", {})
     figures = partial(_figures, words, threshold=block.get("threshold", 0.2))
-    drawn = [figures("Re-identification risk", block, beside=wildcard or None)]
+    drawn = [figures("Re-identification risk", block, wildcard=wildcard or None)]
     if "candidates" in block:
         drawn.append(figures("Rows that may be yours", block["candidates"]))
     if "attacker" in block:
@@ -111,7 +111,7 @@ def risks(report: Mapping[str, Any]) -> list[Section]:
         drawn += _passing(words, block["passing"])
     for name, title in ESTIMATED.items():
         if name in block:
-            drawn.append(figures(title, block[name], beside=wildcard.get("sample") if name == "sample" else None))
+            drawn.append(figures(title, block[name], wildcard=wildcard.get("sample") if name == "sample" else None))
     if "subsets" in block:
         drawn += [_subsets(block["subsets"]), _special(block["special_uniques"])]
     return drawn
@@ -122,14 +122,14 @@ def _figures(
     title: str,
     block: Mapping[str, Any],
     *,
-    beside: Mapping[str, Any] | None = None,
+    wildcard: Mapping[str, Any] | None = None,
     **given: float,
 ) -> Section:
     """A table of `MEANINGS`. `words`: for what is counted; `given`: what they name, such as the `threshold` above which
     a row is at risk."""
     values = {name: figure(value) for name, value in given.items()} | dict(words)
     meanings = {name: meaning.format(**values) for name, meaning in MEANINGS[title].items()}
-    return explained(title, block, meanings, shares=_shares(title), beside=beside)
+    return explained(title, block, meanings, shares=_shares(title), wildcard=wildcard)
 
 
 def _shares(title: str) -> frozenset[str]:

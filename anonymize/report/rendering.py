@@ -1,5 +1,5 @@
 """The report as a file: one HTML file that needs nothing else, or Markdown, both from the same page and from the
-templates of this room."""
+templates of this package."""
 
 from __future__ import annotations
 

@@ -60,19 +60,19 @@ def explained(
     meanings: Mapping[str, str],
     *,
     shares: Container[str] = (),
-    beside: Mapping[str, Any] | None = None,
+    wildcard: Mapping[str, Any] | None = None,
 ) -> Section:
     """Figures of a block, as far as it has them: what each says, and last its key. `shares`: the keys of those that are
-    shares, which have a column of their own. `beside`: the same figures where missing is a wildcard."""
+    shares, which have a column of their own. `wildcard`: the same figures where missing is a wildcard."""
     names = [name for name in meanings if name in block]
     columns: dict[str, list[str]] = {
         "share": [share(block[name]) if name in shares else "" for name in names],
         "figure": ["" if name in shares else figure(block[name]) for name in names],
     }
     columns = {title: cells for title, cells in columns.items() if any(cells)}
-    if beside is not None:
+    if wildcard is not None:
         written = (share if name in shares else figure for name in names)
-        columns["missing as anything"] = [write(beside[name]) for write, name in zip(written, names, strict=True)]
+        columns["missing as anything"] = [write(wildcard[name]) for write, name in zip(written, names, strict=True)]
     rows = zip([meanings[name] for name in names], *columns.values(), names, strict=True)
     return Section(title, ("measure", *columns, "key"), list(rows))
 

@@ -148,11 +148,8 @@ class ShownColumn:
             return CellCosts(hidden, hidden, "values") if self.empty.all() else UNKNOWN
         several = self.cells.of_kind(CellKind.SET) | (~self.empty & self.low.ne_missing(self.high).to_numpy())
         cost = (self.hidden | several).astype(np.float64)
-        return CellCosts(cost, cost, "values", None if several.any() else self._one_level(cost))
-
-    def _one_level(self, cost: Floats) -> int | None:
-        """The level of a flat hierarchy at which all cells are."""
-        return int(cost[0]) if len(cost) and (cost == cost[0]).all() else None
+        one_level = len(cost) and not several.any() and (cost == cost[0]).all()
+        return CellCosts(cost, cost, "values", int(cost[0]) if one_level else None)
 
     def _leaves(self) -> CellCosts:
         """By a file: the node that each label stands for, the lowest above the leaves of a set."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib.util import find_spec
 from typing import IO, Any, TypeAlias
 
@@ -29,7 +28,7 @@ from anonymize.report.verdict import capital, main_figures, opening, smallest_gr
 # Tables that fit a terminal without losing a figure: texts are folded, and a table that is too wide is parted.
 #
 # Each part begins with the columns that name a row (`Section.names`), so that it can be read by itself. A cell is
-# folded where a terminal has no room for one column beside the names; nothing is ever cut.
+# folded where a terminal has no room for one column next to the names; nothing is ever cut.
 
 LEAST_TEXT = 16
 """Characters to which a column of texts is folded before a table is parted."""
@@ -46,13 +45,13 @@ def tables(section: Section, width: int, right: frozenset[str]) -> Iterator[Fitt
         tuple(visible(cell, lines=place >= section.names) for place, cell in enumerate(row[: len(header)]))
         for row in section.rows
     ]
-    section = replace(section, header=header, rows=rows)
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(section.header)
-    least = [_least(name, cells) for name, cells in zip(section.header, columns, strict=True)]
-    wanted = [max(map(cell_len, (name, *cells))) for name, cells in zip(section.header, columns, strict=True)]
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(header)
+    least = [_least(name, cells) for name, cells in zip(header, columns, strict=True)]
+    wanted = [max(map(cell_len, (name, *cells))) for name, cells in zip(header, columns, strict=True)]
     for part in _parts(least, section.names, width):
         widths = _widths([least[index] for index in part], [wanted[index] for index in part], width)
-        yield _table(section, part, widths, right)
+        cells = [[row[index] for index in part] for row in (header, *rows)]
+        yield FittedTable(cells, widths, [header[index] in right for index in part])
 
 
 def _least(name: str, cells: Sequence[str]) -> int:
@@ -135,11 +134,6 @@ def _folded(console: Console, cell: str, width: int, *, right: bool) -> list[str
         lines = Text(cell).wrap(console, width, justify="right" if right else "left", overflow="fold")
         return [line.plain for line in lines]
     return [" " * (width - cell_len(cell.rstrip())) + cell.rstrip() if right else cell]
-
-
-def _table(section: Section, part: Sequence[int], widths: Sequence[int], right: frozenset[str]) -> FittedTable:
-    rows = ([row[index] for index in part] for row in (section.header, *section.rows))
-    return FittedTable(list(rows), widths, [section.header[index] in right for index in part])
 
 
 # --- the report -------------------------------------------------------------------------------------------------------
@@ -247,8 +241,8 @@ Show: TypeAlias = Callable[[str, int, int], None]
 """Called with a stage, and rows done and rows in all, or other UNITS; 0 in all: not known yet."""
 Following: TypeAlias = bool | Show | None
 """What Python users give for `progress`."""
-BESIDE = frozenset({"bound"})
-"""Stages that go on beside the one before them."""
+PARALLEL = frozenset({"bound"})
+"""Stages that go on in parallel with the one before them."""
 
 
 @contextmanager
@@ -289,21 +283,18 @@ def bar() -> Iterator[Show]:
 
         def show(stage: str, count: int, total: int) -> None:
             if stage not in tasks:
-                for before in () if stage in BESIDE else tasks.values():
+                for before in () if stage in PARALLEL else tasks.values():
                     lines.update(before, visible=False)
                 tasks[stage] = lines.add_task(stage, total=None, unit=UNITS.get(stage, "rows"))
             lines.update(tasks[stage], completed=count, total=total or None)
-            if stage in BESIDE:
+            if stage in PARALLEL:
                 reached[:] = [(count, total)]
 
         try:
             yield show
         except KeyboardInterrupt:
             for bound, cost in reached:
-                lines.console.print(_best_so_far(bound, cost), highlight=False)
+                gap = (cost - bound) / cost if cost else 0.0
+                best = f"best so far: cost {cost}, lower bound {bound}, gap {gap:.1%}; it is not written"
+                lines.console.print(best, highlight=False)
             raise
-
-
-def _best_so_far(bound: int, cost: int) -> str:
-    gap = (cost - bound) / cost if cost else 0.0
-    return f"best so far: cost {cost}, lower bound {bound}, gap {gap:.1%}; it is not written"

@@ -175,8 +175,8 @@ def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     if (lost := report.get("utility", {}).get("gcp")) is not None:
         columns = report["utility"].get("attributes", {})
         gone = [name for name, each in columns.items() if (each.get("ncp") or 0) >= GONE]
-        beside = f"; hardly anything is left of {shortened(gone)}" if 0 < len(gone) < len(columns) else ""
-        yield "lost", percent(lost), f" of the precision of the quasi-identifiers (gcp){beside}"
+        rest = f"; hardly anything is left of {shortened(gone)}" if 0 < len(gone) < len(columns) else ""
+        yield "lost", percent(lost), f" of the precision of the quasi-identifiers (gcp){rest}"
     yield from _suppressed_cells(report)
     if tables := report.get("tabulation", {}).get("tables"):
         groups, blank = (sum(each[name] for each in tables) for name in ("groups", "blank"))

@@ -156,8 +156,8 @@ class Step:
 class Change:
     """What a method made of its columns.
 
-    `columns`: by name, as they are released. `declared`: what a recipient may know beside the entry of the spec, as
-    JSON: it stands in the manifest. `private`: figures that are worked out from the input, for a private report.
+    `columns`: by name, as they are released. `declared`: what the manifest says in addition to the entry of the
+    spec, as JSON. `private`: figures that are worked out from the input, for a private report.
     """
 
     columns: Mapping[str, KeptColumn]

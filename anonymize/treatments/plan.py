@@ -237,7 +237,8 @@ def treat(spec: Spec, table: Table, *, seed: int | None, key: bytes | None, limi
     columns = {name: InputColumn.of(spec, source, series.alias(name)) for name, series in whole.items()}
     weights: Floats | None = None if weight is None else columns[weight].numbers
     changes: list[Change] = []
-    for entry, random in zip(entries, _generators(seed, len(entries)), strict=True):
+    for entry, own_seed in zip(entries, np.random.SeedSequence(seed).spawn(len(entries)), strict=True):
+        random = np.random.Generator(np.random.Philox(own_seed))
         own = {name: columns[name] for name in (*entry.treated, *entry.read)}
         made = {name: each for change in changes for name, each in change.columns.items() if name in entry.counted}
         own |= {name: replace(columns[name], series=each.cells.gather(each.codes)) for name, each in made.items()}
@@ -251,11 +252,6 @@ def _free(limit: int | None) -> int | None:
     free = memory.available()
     given = [] if limit is None else [max(limit - memory.PROGRAM, 0)]
     return min([*given, *([] if free is None else [free])], default=None)
-
-
-def _generators(seed: int | None, count: int) -> list[np.random.Generator]:
-    """A source of random numbers for each step: of a seed, or of 128 bits of the system's entropy."""
-    return [np.random.Generator(np.random.Philox(each)) for each in np.random.SeedSequence(seed).spawn(count)]
 
 
 def _check_columns(spec: Spec, source: Source) -> None:

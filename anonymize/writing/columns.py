@@ -199,7 +199,7 @@ def passing_column(column: pl.Series, null: str | None) -> pl.Series:
 
 
 def with_dates(table: Table, form: str) -> Table:
-    """The table, with dates in place of held points in time that are all midnight, for a CSV: nothing but its text says
+    """The table, with dates in place of points in time that are all midnight, for a CSV: nothing but its text says
     what a cell is there."""
     if form not in CSV:
         return table
@@ -270,7 +270,9 @@ def pieces(
     }
     further = [name for name in passing if name not in in_memory]
     if request.spec.output.row_order == "keep":
-        batches = _passing(table, further, null) if further else _blank(table)
+        starts = range(0, table.rows, PIECE)
+        blank = (pl.DataFrame(height=min(PIECE, table.rows - start)) for start in starts)
+        batches = _passing(table, further, null) if further else blank
         yield from _as_they_come(table, passing, in_memory, batches, separator)
         return
     read = hold(_passing(table, further, null)) if further else {}
@@ -292,7 +294,7 @@ def pieces(
 def _as_they_come(
     table: Table, passing: Sequence[str], in_memory: HeldColumns, batches: Iterable[pl.DataFrame], separator: str | None
 ) -> Iterator[Piece]:
-    """Rows in the input's order, the columns that are kept beside those of the batches."""
+    """Rows in the input's order, the columns that are kept along with those of the batches."""
     start, spelled = 0, {name: column.quoted(separator) for name, column in in_memory.items()}
     for frame in batches:
         rows = slice(start, start + frame.height)
@@ -302,11 +304,6 @@ def _as_they_come(
         ]
         yield Piece(rows, pl.DataFrame(columns) if columns else frame)
         start = rows.stop
-
-
-def _blank(table: Table) -> Iterator[pl.DataFrame]:
-    for start in range(0, table.rows, PIECE):
-        yield pl.DataFrame(height=min(PIECE, table.rows - start))
 
 
 def _passing(table: Table, names: Sequence[str], null: str | None) -> Iterator[pl.DataFrame]:

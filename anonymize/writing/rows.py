@@ -1,4 +1,4 @@
-"""The rows of a release, piece by piece: what an algorithm made of them beside what passes through."""
+"""The rows of a release, piece by piece: what an algorithm made of them, and what passes through."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def frames(
     written: Written | None = None,
     separator: str | None = None,
 ) -> Iterator[pl.DataFrame | Lines]:
-    """The release in pieces: the generalized columns beside what passes through, in the input's column order.
+    """The release in pieces: the generalized columns and what passes through, in the input's column order.
 
     `form`: the format that is written, in which a null may not mean what it means in the input. `written` is told which
     rows they are. `separator`: of a CSV, which is made of lines where it can be; None: of data frames.

@@ -28,7 +28,7 @@ def test_figures_stand_beside_those_where_missing_is_anything() -> None:
     assert explained("t", {"a": 1, "b": 2}, meanings) == Section(
         "t", ("measure", "figure", "key"), [("first", "1", "a"), ("second", "2", "b")]
     )
-    assert explained("t", {"a": 1}, meanings, beside={"a": 3, "b": 4}) == Section(
+    assert explained("t", {"a": 1}, meanings, wildcard={"a": 3, "b": 4}) == Section(
         "t", ("measure", "figure", "missing as anything", "key"), [("first", "1", "3", "a")]
     )
 
@@ -36,7 +36,7 @@ def test_figures_stand_beside_those_where_missing_is_anything() -> None:
 def test_shares_have_a_column_of_their_own() -> None:
     meanings = {"a": "first", "b": "second", "c": "third"}
     both = explained(
-        "t", {"a": 0.25, "b": 2, "c": None}, meanings, shares={"a", "c"}, beside={"a": 0.5, "b": 3, "c": 1}
+        "t", {"a": 0.25, "b": 2, "c": None}, meanings, shares={"a", "c"}, wildcard={"a": 0.5, "b": 3, "c": 1}
     )
     assert both.header == ("measure", "share", "figure", "missing as anything", "key")
     assert both.rows == [

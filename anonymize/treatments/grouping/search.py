@@ -69,7 +69,9 @@ def searched(values: Floats, k: int, rng: np.random.Generator, effort: float = 1
         return labels
     search = _Annealing(values, k, labels, Resources(rng))
     most, rounds = (REDIVISION_SWEEPS, REDIVISION_SHARE) if search.redivision else (MOST_SWEEPS, SWEEPS_IN_ROUNDS)
-    sweeps = _sweeps_of(values, k, effort, most)
+    rows, columns = values.shape
+    usual = WEIGHED_CELLS / (rows * min(k, WEIGHED) * (columns + 4) / 2)  # over what a sweep of all groups weighs
+    sweeps = max(int(effort * min(max(usual, LEAST_SWEEPS), most) + 0.5), 1)
     search.anneal(sweeps)
     for _ in range(round(sweeps * rounds / ROUND_SWEEPS)):
         search.anneal_pools()
@@ -96,13 +98,6 @@ def _start(values: Floats, k: int) -> Ints:
     first = np.cumsum(sizes // k) - sizes // k
     labels[equal] = labels[rest].max() + 1 + np.repeat(first, sizes) + part
     return labels
-
-
-def _sweeps_of(values: Floats, k: int, effort: float, most: int) -> int:
-    """Sweeps of all groups: `WEIGHED_CELLS` over what one weighs, within limits."""
-    rows, columns = values.shape
-    usual = WEIGHED_CELLS / (rows * min(k, WEIGHED) * (columns + 4) / 2)
-    return max(int(effort * min(max(usual, LEAST_SWEEPS), most) + 0.5), 1)
 
 
 class _Annealing:
