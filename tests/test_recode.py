@@ -237,7 +237,7 @@ people = st.tuples(
 ).map(list)
 
 
-@settings(max_examples=some(60), deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=some(36), deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.lists(people, min_size=2, max_size=30), st.lists(people, min_size=1, max_size=20), st.data())
 def test_rows_are_outside_where_they_do_not_lie_in_what_they_show(
     tmp_path_factory: pytest.TempPathFactory, train: list[list[str]], test: list[list[str]], data: st.DataObject

@@ -159,10 +159,13 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Any:
     return randomization_intervals
 
 
+TABLES = 80
+
+
 @pytest.mark.parametrize("count", [1, 10])
 def test_the_coverage_of_three_attributes_by_tables_that_are_drawn(measured: Any, count: int) -> None:
-    figures = measured.coverage(measured.CASES[1], count, tables=150, seed=2)
-    assert figures["interval"]["holds"] >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 150)
+    figures = measured.coverage(measured.CASES[1], count, tables=TABLES, seed=2)
+    assert figures["interval"]["holds"] >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / TABLES)
     assert figures["interval"]["points"] == 0
     assert figures["interval"]["width"] < figures["normal"]["width"] + 4
 

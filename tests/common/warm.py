@@ -16,6 +16,7 @@ import importlib
 import io
 import json
 import os
+import pkgutil
 import runpy
 import socket
 import subprocess
@@ -32,10 +33,10 @@ BEGINNING = ("PYTHON", "LC_", "LANG", "LD_", "POLARS", "_RJEM", "OPENBLAS")
 """How variables begin that are read while a process begins."""
 IMPORTED = (
     *("cli.audit", "cli.release", "cli.evaluate", "_audit", "_evaluate", "_recode", "_release", "_validate"),
-    *("algorithms.recommended", "algorithms.incognito", "families.classes", "series", "dp.ledger"),
-    *("report.classed", "report.codebook", "report.evaluation", "report.public", "report.rendering", "report.terminal"),
+    *("algorithms.recommended", "algorithms.incognito", "dp.ledger"),
 )
-"""Modules of the package that commands import, and of others that these import late."""
+"""Modules of the package that commands import; beside them, all of `ROOMS`, and `OTHERS` that these import late."""
+ROOMS = ("families", "report", "series")
 OTHERS = ("jinja2", "numpy.ma")
 STREAMS = ("stdin", "stdout", "stderr")
 ADOPT = 36
@@ -166,8 +167,11 @@ if __name__ == "__main__":
 
     early.tell_libraries()
     script = cli.main
-    for module in (*(f"anonymize.{each}" for each in IMPORTED), *OTHERS):
-        importlib.import_module(module)
+    for name in (*(f"anonymize.{each}" for each in (*IMPORTED, *ROOMS)), *OTHERS):
+        importlib.import_module(name)
+    for room in ROOMS:
+        for module in pkgutil.iter_modules(sys.modules[f"anonymize.{room}"].__path__, f"anonymize.{room}."):
+            importlib.import_module(module.name)
     cli.main = script  # whose place the module of that name has taken
     sys.argv = ["anonymize", *serve(socket.socket(fileno=int(sys.argv[1])))]
     runpy.run_module("anonymize", run_name="__main__", alter_sys=True)

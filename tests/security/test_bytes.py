@@ -264,20 +264,22 @@ def test_pieces_and_what_is_known_of_the_order_do_not_show(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("numeric", "missing", "rows", "algorithm"),
+    ("numeric", "missing", "rows", "algorithm", "typed"),
     [
-        ("bounds", False, "drop", "incognito"),
-        ("bounds", True, "keep", "mondrian"),
-        ("mean", True, "keep", "incognito"),
-        ("median", False, "drop", "mondrian"),
+        ("bounds", False, "drop", "incognito", "arrow"),
+        ("bounds", True, "keep", "mondrian", "parquet"),
+        ("mean", True, "keep", "incognito", "parquet"),
+        ("median", False, "drop", "mondrian", "arrow"),
     ],
 )
-def test_numbers_are_numbers(numeric: str, rows: str, algorithm: str, missing: bool, tmp_path: Path) -> None:
+def test_numbers_are_numbers(
+    numeric: str, rows: str, algorithm: str, missing: bool, typed: str, tmp_path: Path
+) -> None:
     """What a CSV shows a typed file has as numbers; it is measured, evaluated and recoded alike."""
     table = people() if missing else people().with_columns(pl.col("age").fill_null(33))
     source = written(table, tmp_path / "people.parquet")
     figures, shown = [], []
-    for suffix in ("csv", "parquet", "arrow"):
+    for suffix in ("csv", typed):
         out = tmp_path / f"o.{suffix}"
         spec = spec_of(source, algorithm, numeric=numeric, suppressed_rows=rows)
         saved = tmp_path / f"{suffix}.json"
@@ -292,8 +294,8 @@ def test_numbers_are_numbers(numeric: str, rows: str, algorithm: str, missing: b
         blocks = [report[name] for name in ("privacy", "classes")] + [audited[name] for name in ("privacy", "classes")]
         blocks += [] if missing else [measured[name] for name in ("classes", "utility")]
         figures.append([*blocks, report["output"]["suppressed_rows"]])
-    assert shown[0] == shown[1] == shown[2]
-    assert figures[0] == figures[1] == figures[2]
+    assert shown[0] == shown[1]
+    assert figures[0] == figures[1]
 
 
 def read(path: Path) -> pl.DataFrame:
