@@ -168,10 +168,9 @@ def interval(
     conditions = [(each, each_chosen) for each, each_chosen in zip(p, chosen, strict=True) if not each_chosen.all()]
     if not conditions:
         return float(rows), float(rows)
-    profiles = Profiles(
-        _collapsed(table, [each_chosen for _, each_chosen in conditions]) * rows, _chances(conditions), about
-    )
-    return _ends(profiles, (1 - confidence) / 2)
+    for _, each_chosen in conditions:  # each takes the first axis away, and appends one of what is not chosen and is
+        table = np.tensordot(table, np.stack([1 - each_chosen, each_chosen], axis=1), axes=(0, 0))
+    return _ends(Profiles(table.ravel() * rows, _chances(conditions), about), (1 - confidence) / 2)
 
 
 def _chances(conditions: Sequence[tuple[float, Floats]]) -> tuple[tuple[float, float], ...]:
@@ -181,13 +180,6 @@ def _chances(conditions: Sequence[tuple[float, Floats]]) -> tuple[tuple[float, f
         q, number = channels.other(p, len(each_chosen)), float(each_chosen.sum())
         chances.append((number * q, p + (number - 1) * q))
     return tuple(chances)
-
-
-def _collapsed(table: Floats, chosen: Sequence[Floats]) -> Floats:
-    """(2^m,) the table summed over the values of each attribute that are not chosen, and over those that are."""
-    for each_chosen in chosen:  # each step takes the first axis away and appends one of two
-        table = np.tensordot(table, np.stack([1 - each_chosen, each_chosen], axis=1), axes=(0, 0))
-    return np.asarray(table.ravel())
 
 
 def _through(matrices: Sequence[Floats], tables: Floats) -> Floats:

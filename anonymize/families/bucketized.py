@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +33,7 @@ from anonymize.table.write import check_table, refuse_uri
 from anonymize.verify import text_of
 from anonymize.writing import cell_ranks
 from anonymize.writing.columns import HeldColumn, hold_column, null_text, passing_column
-from anonymize.writing.rows import RowGroups, Written, unclassed_frames
+from anonymize.writing.rows import RowGroups, unclassed_frames
 
 DEALT_OUT = "a value of the row's group, dealt out at random"
 """What the column of the sensitive attribute holds where it stands in the table; with two files it does not."""
@@ -75,10 +74,20 @@ class BucketizedDraft(Draft):
 
     def write(self, files: Files) -> None:
         """The table; of two files the sensitive values of each group, too."""
-        files.table.write(_frames(self.request, self.table, self.buckets, files.table.format, self.written))
+        table, buckets, form = self.table, self.buckets, files.table.format
+        (column,) = table.sensitive
+        names = [name for name in table.columns if name not in self.request.spec.identifiers]
+        dealt: dict[str, HeldColumn] = {}
+        if buckets.joined:  # the text of another row of the group
+            original = unnamed(pl.concat([batch[column.name] for batch in table.source.batches([column.name])]))
+            texts = passing_column(original, null_text(self.request.spec, table.source.format, form))
+            dealt[column.name] = hold_column(texts).of(np.maximum(buckets.mixed, 0))
+        released = [name for name in names if name in dealt or name != column.name]
+        groups = RowGroups(buckets.name, buckets.group, buckets.count)
+        files.table.write(unclassed_frames(self.request, table, released, dealt, form, self.written, groups))
         for output in files.release[1:]:
             empty = null_text(self.request.spec, files.source.format, output.format)
-            values = _sensitive_table(self.buckets, self.table.sensitive[0], empty if empty == "" else None)
+            values = _sensitive_table(buckets, column, empty if empty == "" else None)
             output.write(iter([values]))
 
     def measure(self, files: Files) -> Measured:
@@ -124,23 +133,6 @@ class BucketizedDraft(Draft):
         codes = {each.name: each.codes for each in table.attributes}
         sides = BothSides.of_groups(table, self.request.spec, groups, codes, table.sensitive[0].codes)
         return fidelity(sides, LEAST_COUNT, values=self.request.show_values)
-
-
-def _frames(request: Request, table: Table, buckets: Bucketized, form: str, written: Written) -> Iterator[pl.DataFrame]:
-    """The table in pieces, with the column of groups (from 1) behind all others.
-
-    With two files it has no sensitive attribute; with one it has the text of another row of the group.
-    """
-    (column,) = table.sensitive
-    names = [name for name in table.columns if name not in request.spec.identifiers]
-    dealt: dict[str, HeldColumn] = {}
-    if buckets.joined:
-        original = unnamed(pl.concat([batch[column.name] for batch in table.source.batches([column.name])]))
-        texts = passing_column(original, null_text(request.spec, table.source.format, form))
-        dealt[column.name] = hold_column(texts).of(np.maximum(buckets.mixed, 0))
-    released = [name for name in names if name in dealt or name != column.name]
-    groups = RowGroups(buckets.name, buckets.group, buckets.count)
-    return unclassed_frames(request, table, released, dealt, form, written, groups)
 
 
 def _sensitive_table(buckets: Bucketized, column: SensitiveColumn, empty: str | None) -> pl.DataFrame:

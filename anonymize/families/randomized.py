@@ -33,7 +33,7 @@ from anonymize.table.write import refuse_uri
 from anonymize.verify import Verdict
 from anonymize.verify.unclassed import Bound, RatioBound, measure_distorted
 from anonymize.writing.columns import HeldColumn, null_text
-from anonymize.writing.rows import Written, unclassed_frames
+from anonymize.writing.rows import unclassed_frames
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,17 @@ class RandomizedDraft(Draft):
 
     def write(self, files: Files) -> None:
         """The table, and the parameters where there is a file for them."""
-        files.table.write(_frames(self.request, self.table, self.distorted, files.table.format, self.written))
+        spec, table, form = self.request.spec, self.table, files.table.format
+        empty = "" if null_text(spec, table.source.format, form) == "" else None
+        drawn = {
+            each.name: HeldColumn(
+                pl.Series([text or empty for text in each.categories.texts], dtype=pl.String), each.released
+            )
+            for each in self.distorted.columns
+            if each.released is not None
+        }
+        names = [name for name in table.columns if name not in spec.identifiers]
+        files.table.write(unclassed_frames(self.request, table, names, drawn, form, self.written))
         for output in files.texts:
             output.write_text(self.parameters + "\n")
 
@@ -161,22 +171,6 @@ def bounds_of(columns: Sequence[Distorted], requirements: Sequence[Requirement])
         named = {code: given.values[text] for code, text in enumerate(texts) if text in given.values}
         bounds.append(Bound(column.name, given.l, named, column.missing))
     return bounds
-
-
-def _frames(
-    request: Request, table: Table, distorted: Randomized, form: str, written: Written
-) -> Iterator[pl.DataFrame]:
-    """The release in pieces: the distorted columns in place of their own, in the input's column order."""
-    empty = "" if null_text(request.spec, table.source.format, form) == "" else None
-    drawn = {
-        column.name: HeldColumn(
-            pl.Series([text or empty for text in column.categories.texts], dtype=pl.String), column.released
-        )
-        for column in distorted.columns
-        if column.released is not None
-    }
-    names = [name for name in table.columns if name not in request.spec.identifiers]
-    return unclassed_frames(request, table, names, drawn, form, written)
 
 
 def _warnings(request: Request, table: Table, distorted: Randomized, *, written: bool) -> list[Caution]:

@@ -37,24 +37,6 @@ INVENTED = "invented"
 """What every column means."""
 
 
-def _refuse(request: Request) -> None:
-    """Raises UsageError for options that this road has no answer to, each with the reason."""
-    refused = {
-        "--seed: the noise is the system's; anyone who knew the seed could remove it": request.seed is not None,
-        "--save-link: no released row belongs to a person": request.save_link is not None,
-        "--save-risk: no released row belongs to a person": request.save_risk is not None,
-        "--show-values: values of the input are not paid for": request.show_values,
-        "--memory-limit: counts and model are held in memory; --model-size bounds the model": (
-            request.memory_limit is not None
-        ),
-        "--start-series, --after: synthetic tables of the same people add up; a series does not count that": (
-            request.in_series
-        ),
-        "--dry-run: nothing is drawn, so that there is nothing to report (-r)": request.dry_run and request.reports,
-    }
-    refuse(refused, "synthesize: ")
-
-
 def _refused(spec: Spec) -> Iterator[Problem]:
     """What a spec requires or asks for that invented rows cannot have."""
     privacy = spec.privacy
@@ -104,7 +86,20 @@ class SyntheticDraft(Draft):
     def paths(request: Request) -> ReleasePaths:
         """The table, and its manifest next to it, unless the table goes to standard output or a database and the
         manifest is given no path. Raises UsageError for what a synthetic table cannot have."""
-        _refuse(request)
+        refused = {
+            "--seed: the noise is the system's; anyone who knew the seed could remove it": request.seed is not None,
+            "--save-link: no released row belongs to a person": request.save_link is not None,
+            "--save-risk: no released row belongs to a person": request.save_risk is not None,
+            "--show-values: values of the input are not paid for": request.show_values,
+            "--memory-limit: counts and model are held in memory; --model-size bounds the model": (
+                request.memory_limit is not None
+            ),
+            "--start-series, --after: synthetic tables of the same people add up; a series does not count that": (
+                request.in_series
+            ),
+            "--dry-run: nothing is drawn, so that there is nothing to report (-r)": request.dry_run and request.reports,
+        }
+        refuse(refused, "synthesize: ")
         output = str(request.output)
         own = None if output in ("-", "/dev/stdout") or is_uri(output) else manifest_beside(output)
         manifest = request.manifest or own

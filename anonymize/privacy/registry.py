@@ -211,14 +211,8 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
         problems.append(spec.problem(("privacy",), "privacy requires nothing", "set k, l or models"))
     if collected and changes_alone:
         hint = "list what others may know under quasi_identifiers"
-        problems.append(
-            Problem(
-                "privacy: the models are about classes of rows with the same quasi-identifiers, and there are none",
-                _file(spec),
-                _line(spec, "k"),
-                hint=hint,
-            )
-        )
+        message = "privacy: the models are about classes of rows with the same quasi-identifiers, and there are none"
+        problems.append(Problem(message, _file(spec), _line(spec, "k"), hint=hint))
     if problems:
         raise SpecError(problems)
     return tuple(collected)
@@ -268,11 +262,8 @@ def disclosures(spec: Spec) -> tuple[Requirement, ...]:
     problems = list(_refused(spec, "randomize", channel))
     collected: dict[Requirement, None] = {}
     if spec.privacy.l is not None:
-        line = (spec.place("privacy", "l") or (None,))[0]
-        parameters = disclosure.Parameters(l=spec.privacy.l)
-        collected.update(
-            dict.fromkeys(Requirement(disclosure.MODEL.id, name, parameters, line) for name in spec.sensitive)
-        )
+        line, parameters = _line(spec, "l"), disclosure.Parameters(l=spec.privacy.l)
+        collected |= {Requirement(disclosure.MODEL.id, name, parameters, line): None for name in spec.sensitive}
     for entry in spec.privacy.models:
         if entry.model in channel:
             given = PARAMETERS[entry.model].model_validate(entry.parameters)

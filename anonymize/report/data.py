@@ -161,15 +161,11 @@ def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
         privacy["unknown"] = [str(result) for result in unknown]
     if verdict.order is not None:
         privacy["order"] = _order_block(verdict.order)
-    if other is None:
-        return {"privacy": privacy, **({"classes": classes} if classes else {}), **({"risk": risk} if risk else {})}
-    state = overall(result.state for result in other.results)
-    again = {"satisfied": state.satisfied, "models": [result.as_dict() for result in other.results]}
-    return {
-        "privacy": privacy | {"wildcard": again},
-        "classes": classes,
-        "risk": risk | {"wildcard": other.risk},
-    }
+    if other is not None:
+        state = overall(result.state for result in other.results)
+        again = {"satisfied": state.satisfied, "models": [result.as_dict() for result in other.results]}
+        privacy["wildcard"], risk["wildcard"] = again, other.risk
+    return {"privacy": privacy, **defined({"classes": classes, "risk": risk})}
 
 
 def _order_block(order: OrderVerdict) -> dict[str, Any]:

@@ -32,7 +32,6 @@ from anonymize.spec import Spec
 from anonymize.table.named import column
 from anonymize.table.roles import trees
 from anonymize.verify import Check, Verdict
-from anonymize.verify.kept import PassingFigures
 from anonymize.verify.risk import classes_block
 from anonymize.verify.synthetic import SyntheticManifest
 from anonymize.verify.verdict import NOTHING_ASKED
@@ -171,12 +170,8 @@ def _spent(published: Published, sampling: Sampling | None) -> verify.Spent | st
 
 def _with_passing(published: Published, verdict: Verdict) -> Verdict:
     """The verdict with what the columns that pass through give away; not judged where rows are not individuals."""
-    passing = _passing(published)
+    passing = _text_of(published).measured()
     return replace(verdict, passing=passing if published.spec.unit is None else replace(passing, bounds={}))
-
-
-def _passing(published: Published) -> PassingFigures:
-    return _text_of(published).measured()
 
 
 def _text_of(published: Published) -> PassingText:
@@ -301,7 +296,7 @@ def _untrue(published: Published) -> Blocks:
     requirements = disclosures(spec) if channels else requirements_if_any(spec)
     rows = _rows(published)
     models = [_unknown(each, "it depends on the original, which is not in the release") for each in requirements]
-    passing = _passing(published)
+    passing = _text_of(published).measured()
     bare = Verdict(rows, 0, (), {}, {}, passing=passing)
     verdict = verify.with_differential(bare, spec, verify.LOCAL if channels else verify.UNDRAWN)
     models += [result.as_dict() for result in verdict.codes]

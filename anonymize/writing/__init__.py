@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
-from itertools import pairwise
+from copy import copy
+from itertools import pairwise, tee
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -136,28 +136,9 @@ def sorted_rows(columns: Iterable[SortColumn], rows: int, together: int = TOGETH
     What comes before everything else in the first column does so in all of them: rows are parted by ranges of its
     ranks, and each part is sorted by itself.
     """
-    columns_so_far = _Columns(iter(columns))
-    for part in _parted(next(iter(columns_so_far), None), rows, together):
-        yield _sorted(columns_so_far, part)
-
-
-@dataclass
-class _Columns:
-    """Columns that are asked for one by one, and remembered."""
-
-    source: Iterator[SortColumn]
-    remembered: list[SortColumn] = field(default_factory=list)
-
-    def __iter__(self) -> Iterator[SortColumn]:
-        place = 0
-        while True:
-            if place == len(self.remembered):
-                column = next(self.source, None)
-                if column is None:
-                    return
-                self.remembered.append(column)
-            yield self.remembered[place]
-            place += 1
+    (shared,) = tee(columns, 1)  # never moved itself: its copies ask for columns, and share those that there are
+    for part in _parted(next(copy(shared), None), rows, together):
+        yield _sorted(copy(shared), part)
 
 
 def _parted(first: SortColumn | None, rows: int, together: int) -> Iterator[NDArray[np.uint32]]:
