@@ -215,14 +215,13 @@ def cells_of(request: Compare) -> list[Cell]:
             message = f"--algorithms: {name} is not compared: its draws cost, and only one of them is published"
             raise UsageError(Problem(message, hint=hint))
         chosen.append((name, parse_options(ALGORITHMS[name], pairs)))
-    return list(dict.fromkeys(each for name, options in chosen for each in _at_each(request, name, options)))
-
-
-def _at_each(request: Compare, name: str, options: Any) -> list[Cell]:
-    """An algorithm at every k, or every epsilon."""
-    if not ALGORITHMS[name].NEEDS.domains:
-        return [Cell(name, options, k) for k in request.ks or (None,)]
-    return [Cell(name, options, None, epsilon=epsilon) for epsilon in request.epsilons or (None,)]
+    cells = []
+    for name, own in chosen:
+        if ALGORITHMS[name].NEEDS.domains:
+            cells += [Cell(name, own, None, epsilon=epsilon) for epsilon in request.epsilons or (None,)]
+        else:
+            cells += [Cell(name, own, k) for k in request.ks or (None,)]
+    return list(dict.fromkeys(cells))
 
 
 def spec_of(spec: Spec, cell: Cell) -> Spec:

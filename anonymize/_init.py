@@ -22,7 +22,7 @@ from anonymize.privacy import PARAMETERS
 from anonymize.profiling import layout_of
 from anonymize.profiling.capacity import KS, NO_LESS, growing, proposed, together, tried
 from anonymize.profiling.document import Proposal, text_of, weighting
-from anonymize.profiling.measure import ColumnFacts, TableFacts, measure
+from anonymize.profiling.measure import TableFacts, measure
 from anonymize.profiling.roles import ROLES, Guess, guesses, unit_of
 from anonymize.profiling.settings import kind_of, sentinels_of, settings, unambiguous
 from anonymize.records import dataclass
@@ -123,6 +123,10 @@ def _proposal(request: Init, facts: TableFacts, decided: Sequence[Guess], values
     as_text = unambiguous(sentinels, list(facts.columns.values())) if facts.texts_alone else []
     unknown = list(dict.fromkeys([*facts.unknown, *as_text]))
     given |= values | ({"missing": ["", *unknown]} if unknown else {})
+    texts = {guess.name: guess.facts.texts[:5] for guess in decided}
+    listed = {
+        name: ", ".join(text if len(text) <= 30 else f"{text[:27]}..." for text in own) for name, own in texts.items()
+    }
     proposal = Proposal(
         path=request.path,
         rows=facts.rows,
@@ -131,7 +135,7 @@ def _proposal(request: Init, facts: TableFacts, decided: Sequence[Guess], values
         unit=unit_of(decided),
         settings={guess.name: settings(guess) for guess in quasi},
         remarks={guess.name: [each.remark] for guess, each in sentinels},
-        listed={guess.name: _values(guess.facts) for guess in decided} if request.show_values else {},
+        listed=listed if request.show_values else {},
     )
     proposal = _with_joint(proposal, facts, quasi)
     rows = facts.sample if facts.rows <= SMALL else facts.sample.gather_every(-(-facts.sample.height // TRIAL))
@@ -174,10 +178,6 @@ def _relative(path: str, output: str) -> str:
     if is_uri(path):
         return without_secrets(seen_from(folder, path))
     return path if os.path.isabs(path) else os.path.relpath(path, folder)
-
-
-def _values(facts: ColumnFacts) -> str:
-    return ", ".join(text if len(text) <= 30 else f"{text[:27]}..." for text in facts.texts[:5])
 
 
 def _with_files(request: Init, proposal: Proposal, source: Source) -> tuple[Proposal, list[OutputFile]]:

@@ -56,9 +56,12 @@ def recode(request: Recode) -> dict[str, Any]:
     sound; UsageError and WriteError for outputs. Then nothing has been written.
     """
     clock, saved = Clock(), load(request.recoding)
-    paths = _paths(request)
+    outputs, kind = ReleasePaths([request.output]), request.output_format
+    paths = Paths(request.input, outputs, request.reports, output_format=kind, force=request.force)
     paths.check([request.recoding, request.input])
-    with opened(_reading(saved), paths) as files:
+    # How the input is read, before its columns are known.
+    reading = make({"version": 1, "input": _input(saved), "quasi_identifiers": {"any": {}}}, {})
+    with opened(reading, paths) as files:
         source = files.source
         spec = spec_of(saved, source.columns, source.name)
         with clock("read"):
@@ -74,16 +77,6 @@ def recode(request: Recode) -> dict[str, Any]:
         report = _report(request.recoding, saved, files, recoded, clock)
         files.publish(report)
     return report
-
-
-def _paths(request: Recode) -> Paths:
-    return Paths(
-        request.input,
-        ReleasePaths([request.output]),
-        request.reports,
-        output_format=request.output_format,
-        force=request.force,
-    )
 
 
 def recode_frame(saved: Saved, frame: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
@@ -149,11 +142,6 @@ def spec_of(saved: Saved, columns: Sequence[str], name: str) -> Spec:
     )
     check_interval(spec)
     return spec
-
-
-def _reading(saved: Saved) -> Spec:
-    """A spec that says how the input is read, before its columns are known."""
-    return make({"version": 1, "input": _input(saved), "quasi_identifiers": {"any": {}}}, {})
 
 
 def _input(saved: Saved) -> dict[str, Any]:

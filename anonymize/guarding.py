@@ -104,14 +104,12 @@ def _own(error: BaseException) -> AnonymizeError:
 
 def reworded(error: AnonymizeError) -> AnonymizeError:
     """Rewords an error in place, so that its messages name keywords instead of options; returns it."""
-    error.problems = tuple(_in_python(problem) for problem in error.problems)
+    error.problems = tuple(
+        replace(each, message=in_python(each.message), hint=None if each.hint is None else in_python(each.hint))
+        for each in error.problems
+    )
     error.args = ("\n".join(map(str, error.problems)),)
     return error
-
-
-def _in_python(problem: Problem) -> Problem:
-    hint = None if problem.hint is None else in_python(problem.hint)
-    return replace(problem, message=in_python(problem.message), hint=hint)
 
 
 def in_python(text: str) -> str:

@@ -26,7 +26,6 @@ from anonymize.files import sync
 from anonymize.records import dataclass
 from anonymize.table import OutputFile
 from anonymize.table.files import place, reason, sha256_of
-from anonymize.table.write import Pending
 
 PATIENCE = 10.0
 """Seconds for which a state that another process has is waited for."""
@@ -89,7 +88,8 @@ class Journal:
 
     def begin(self, outputs: Sequence[OutputFile]) -> None:
         """Notes temporary files that are about to be written."""
-        self._write([_Step(**asdict(each)) for each in _pending(outputs)])
+        pending = (output.pending for output in outputs)
+        self._write([_Step(**asdict(each)) for each in pending if each is not None])
 
     def commit(self, outputs: Sequence[OutputFile]) -> None:
         """Gives the outputs their places, in their order; put the state last.
@@ -156,10 +156,6 @@ class Journal:
             os.replace(part, self.path)
             with suppress(OSError):  # some file systems cannot sync a folder
                 sync(self.path.parent)
-
-
-def _pending(outputs: Sequence[OutputFile]) -> Iterator[Pending]:
-    return (pending for output in outputs if (pending := output.pending) is not None)
 
 
 @contextmanager

@@ -153,11 +153,14 @@ class Audited:
         if not self.columns:
             rows = self.source.scan().select(pl.len()).collect(engine="streaming").item()
             return Verdict(rows, 0, (), {}, {})
+        called = dict(zip(self.columns, columns or self.columns, strict=False))
+        columns_of = {name: [called[column] for column in names] for name, names in self.columns_of.items()}
+        ordering = Ordering(self.columns_of, CellTemplates.of(self.spec), judged=self.order_kept)
         with ExitStack() as opened, _placed_in(self.source):
             verdict = measure(
                 self.frame if frame is None else frame,
                 self.columns if columns is None else columns,
-                with_people(self.spec, with_trees(self.spec, checks, self.frame), self._renamed(columns), opened),
+                with_people(self.spec, with_trees(self.spec, checks, self.frame), columns_of, opened),
                 self.missing.texts,
                 suppressed=self.spec.output.suppressed,
                 threshold=threshold,
@@ -165,7 +168,7 @@ class Audited:
                 units=self.units,
                 missing_as=self.spec.privacy.missing,
                 numbers=NumberColumns.of(self.spec, self.source.format).names,
-                ordering=self._ordering if frame is None else None,
+                ordering=ordering if frame is None else None,
                 normalize=self.spec.input.normalize,
                 exact=self.exact,
             )
@@ -204,15 +207,6 @@ class Audited:
     def order_kept(self) -> bool:
         """Whether the spec says that the rows are in the order of the table that they were made of."""
         return self.declared and self.spec.output.row_order == "keep"
-
-    @property
-    def _ordering(self) -> Ordering:
-        return Ordering(self.columns_of, CellTemplates.of(self.spec), judged=self.order_kept)
-
-    def _renamed(self, columns: Sequence[str] | None) -> dict[str, list[str]]:
-        """The columns of each quasi-identifier where they are called otherwise: `columns`, its own first."""
-        called = dict(zip(self.columns, columns or self.columns, strict=False))
-        return {name: [called[column] for column in names] for name, names in self.columns_of.items()}
 
 
 @contextmanager

@@ -217,16 +217,14 @@ class AuditFacts:
 
     @property
     def _required(self) -> bool:
-        """Whether something was required of the table."""
         return self.verdict.state is not State.NOTHING_REQUIRED
 
     def findings(self) -> tuple[Finding, ...]:
         """Everything that was examined: models, direct identifiers, what is worse than before, warnings."""
         findings = [*self._of_models(self.verdict.results, ""), *self._of_models(self.verdict.by_order, BY_ORDER)]
         findings += [*self._of_codes(), *self._of_passing()]
-        findings += [
-            Finding("direct-identifier", "direct identifier", text, self._gate, self._file) for text in self.exposed
-        ]
+        gate: Level = "error" if self._required else "warning"
+        findings += [Finding("direct-identifier", "direct identifier", text, gate, self._file) for text in self.exposed]
         if self.together is not None:
             findings += self._of_models(self.together.results, ", together with the previous release")
         level: Level = "error" if self.no_regress else "warning"
@@ -238,10 +236,6 @@ class AuditFacts:
     def exposed(self) -> list[Caution]:
         """What the report says about columns in the table that a release of the spec leaves out."""
         return [withheld(self.table.spec, name, "the table") for name in self.table.exposed]
-
-    @property
-    def _gate(self) -> Level:
-        return "error" if self._required else "warning"
 
     @property
     def _file(self) -> str | None:
@@ -275,15 +269,11 @@ class AuditFacts:
         if result.model == DIFFERENTIAL:
             return spec.place("privacy", "differential")
         if result.model != COMBINATION:
-            return spec.place("quasi_identifiers", result.attribute or "", self._key(result.model))
+            key = "hierarchy" if result.model == "rare" else result.model  # what declares it
+            return spec.place("quasi_identifiers", result.attribute or "", key)
         required = (result.attribute, result.required["k"])
         rules = [(rule.name, rule.k) for rule in spec.privacy.combinations]
         return spec.place("privacy", "combinations", rules.index(required)) if required in rules else None
-
-    @staticmethod
-    def _key(model: str) -> str:
-        """The key of a quasi-identifier that declares what a model measures."""
-        return "hierarchy" if model == "rare" else model
 
     def _of_passing(self) -> Iterator[Finding]:
         """What is required of the columns that pass through."""
@@ -311,11 +301,9 @@ class AuditFacts:
         if self.baseline is not None:
             changes = [asdict(change) for change in self.changes]
             report["baseline"] = {"path": str(self.baseline), "changes": changes}
-        return report | {"warnings": [*self.exposed, *self._cautions(), *self._worse()]}
-
-    def _worse(self) -> list[Caution]:
         remedy = "release with the settings of the baseline, or accept this report as the next `--baseline`"
-        return [Caution.of(f"worse than in the baseline: {each}", remedy) for each in self.changes if each.worse]
+        worse = [Caution.of(f"worse than in the baseline: {each}", remedy) for each in self.changes if each.worse]
+        return report | {"warnings": [*self.exposed, *self._cautions(), *worse]}
 
 
 def _title(result: Result) -> str:

@@ -129,7 +129,9 @@ class SeriesFiles:
         path = self.located(release.path, release.sha256)
         if path is None:
             return RetracedRelease(recorded, None, None, ("release",))
-        read = opened(_as_released(self.spec), path, classified=False)  # a pseudonym has no role
+        # A release has neither column, and a pseudonym has no role.
+        spec = self.spec.of_release().model_copy(update={"unit": None, "sampling_weight": None})
+        read = opened(spec, path, classified=False)
         audited = replace(stack.enter_context(read), declared=True)
         people, lacking = self.people(release)
         if people is None:
@@ -253,12 +255,7 @@ def _named(values: list[pl.Series]) -> list[pl.Series]:
     return [each.alias(f"value {number}") for number, each in enumerate(values)]
 
 
-def _as_released(spec: Spec) -> Spec:
-    """The spec as it reads a release, without the columns that a release does not have."""
-    return spec.of_release().model_copy(update={"unit": None, "sampling_weight": None})
-
-
-# --- what is on record, and what the files say -----------------------------------------------------------------------
+# --- what is on record, and what the files say ------------------------------------------------------------------------
 
 
 def _rows(release: SeriesTable) -> pl.DataFrame:

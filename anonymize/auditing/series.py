@@ -181,18 +181,15 @@ def _audited(request: SeriesAudit, stack: ExitStack) -> SeriesResult:
     refuse_differential(spec)
     releases = SeriesFiles(spec, state, key.secrets, Path(request.state).parent).releases(stack)
     if request.thresholds.get("k") is None:
-        releases = [_with_own_k(each, made.k) for each, made in zip(releases, state.releases, strict=True)]
+        # of no release a larger k is asked than it was made for: it may have been raised since
+        pairs = zip(releases, state.releases, strict=True)
+        releases = [replace(each, people=replace(each.people, k=made.k)) for each, made in pairs]
     required = requirements(spec)
     checks, deferred = _checks(spec, required, releases), state.departures == DEFERRED
     verdict = measure_series([each.people for each in releases], checks, deferred=deferred)
     facts = _Facts(request, spec, required, releases, verdict)
     checked = Checked(facts.report(), facts.findings, verdict=facts.sentence)
     return SeriesResult(facts.state, checked, verdict)
-
-
-def _with_own_k(release: RetracedRelease, k: int) -> RetracedRelease:
-    """A release of which no larger k is asked than it was made for: it may have been raised since."""
-    return replace(release, people=replace(release.people, k=k))
 
 
 def _checks(spec: Spec, required: Sequence[Requirement], releases: Sequence[RetracedRelease]) -> list[Check]:
@@ -208,8 +205,6 @@ def _checks(spec: Spec, required: Sequence[Requirement], releases: Sequence[Retr
 
 @dataclass(frozen=True)
 class _Facts:
-    """Everything that is said of a series."""
-
     request: SeriesAudit
     spec: Spec
     required: Sequence[Requirement]
@@ -234,7 +229,8 @@ class _Facts:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """For each model what holds of all releases, or one for each release of which it does not."""
-        findings = [finding for place in range(len(self._models)) for finding in self._of_model(place)]
+        models = range(len(self.verdict.releases[0].results))
+        findings = [finding for place in models for finding in self._of_model(place)]
         findings += [
             Finding("series-record", "series-record", DIFFERS.format(each.people.name), "error")
             for each in self.releases
@@ -242,10 +238,6 @@ class _Facts:
         ]
         findings += [finding for each in self.releases for finding in _of_pseudonyms(each)]
         return (*findings, *(Finding("warning", "warning", text, "warning") for text in self.warnings))
-
-    @property
-    def _models(self) -> Sequence[ValuesResult]:
-        return self.verdict.releases[0].results
 
     def _of_model(self, place: int) -> Iterator[Finding]:
         """What a model comes to: that of the release of which it is weakest, or each one of which it fails."""
@@ -255,7 +247,10 @@ class _Facts:
         result = pairs[0][1].result
         about = f" of {result.attribute}" if result.attribute else ""
         title = f"{result.model} ({listed(result.required)}){about}, over time"
-        line = next((each.line for each in self.required if (each.model, each.attribute) == _key(result)), None)
+        about_same = (
+            each for each in self.required if (each.model, each.attribute) == (result.model, result.attribute)
+        )
+        line = next((each.line for each in about_same), None)
         file = None if line is None else str(self.spec.path)
         for release, each in unmet:
             gone = all(each is not other for other in release.results)
@@ -326,10 +321,6 @@ def _of_pseudonyms(release: RetracedRelease) -> Iterator[Finding]:
 def _of_place(release: MeasuredRelease, place: int) -> list[ValuesResult]:
     """The results of a model: of those who are in a release, and of those who are not any more."""
     return [release.results[place], *(release.departed or ())[place : place + 1]]
-
-
-def _key(result: Any) -> tuple[str, str | None]:
-    return result.model, result.attribute
 
 
 def _count(pairs: Sequence[tuple[MeasuredRelease, ValuesResult]]) -> int:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,11 +13,6 @@ from anonymize.cli.completing import attackers as known_attackers
 from anonymize.cli.completing import columns, completing
 from anonymize.cli.exits import say
 from anonymize.files import parted
-
-if TYPE_CHECKING:
-    from anonymize._attack import Attack
-    from anonymize.formats import Concluded
-
 
 # --- attack -----------------------------------------------------------------------------------------------------------
 
@@ -109,15 +104,13 @@ def attack(
     with progress(quiet) as report_progress:
         loaded = load(spec, privacy.PARAMETERS)
         request = Attack(loaded, released, input_path, attackers=names, progress=report_progress, **given)
-        result = walk(request) if remake is None else _again(request, remake)
+        if remake is None:
+            result = walk(request)
+        else:
+            from anonymize.remake import remake as made_again  # all that makes releases
+
+            result = made_again(request, remake)
     conclude(result.checked, form, quiet=quiet, color=color)
-
-
-def _again(request: Attack, report: str) -> Concluded:
-    """The attack on a release that is made again, for which all that makes releases is imported."""
-    from anonymize.remake import remake
-
-    return remake(request, report)
 
 
 # --- reconstruct ------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from anonymize.cli import options
 from anonymize.cli.completing import columns, completing, names_option, requirements
 from anonymize.cli.exits import beside, say_next
 from anonymize.cli.progress import ENGINE, check_engine, engine_files
-from anonymize.errors import UnsafeError, UsageError, WriteError
+from anonymize.errors import UnsafeError, UsageError, WriteError, refuse
 from anonymize.formats import AUTO, FORMATS, Checked, chosen
 
 if TYPE_CHECKING:
@@ -78,16 +78,13 @@ def audited(spec: Any, state: str | None, key: str | None, given: dict[str, Any]
         raise UsageError("--series: give the spec of the releases")
     if key is None:
         raise UsageError("--series: needs --key, by which people are recognized")
-    chosen = [each for each in context.command.params if each.name not in _BESIDE and _is_given(context, each.name)]
-    if chosen:
-        raise UsageError([f"{each.opts[0]}: is about one table, and --series about all releases" for each in chosen])
+    others = [each for each in context.command.params if each.name is not None and each.name not in _BESIDE]
+    typed = click.core.ParameterSource.COMMANDLINE
+    why = "is about one table, and --series about all releases"
+    refuse({f"{each.opts[0]}: {why}": context.get_parameter_source(each.name or "") is typed for each in others})
     thresholds: dict[str, Any] = {name: given[name] for name in ("k", "l", "t") if name in given}
     rest = {name: given[name] for name in ("require", "reports", "force") if name in given}
     return audit_series(SeriesAudit(spec, state, key, thresholds, **rest)).checked
-
-
-def _is_given(context: click.Context, name: str | None) -> bool:
-    return context.get_parameter_source(name or "") is click.core.ParameterSource.COMMANDLINE
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

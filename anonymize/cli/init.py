@@ -59,8 +59,12 @@ EXAMPLES = 5
 
 def decided(guesses: Sequence[Guess]) -> list[Guess]:
     """The guesses as the user has decided them, in the order of the table. Raises EOFError where the answers end."""
-    console = _console()
-    order = sorted(range(len(guesses)), key=lambda place: _harmlessness(guesses[place]))
+
+    def harmlessness(place: int) -> tuple[bool, int, int]:  # what names people first, then what singles out most rows
+        guess = guesses[place]
+        return guess.role != "identifier", -guess.facts.singles, -guess.facts.distinct
+
+    console, order = _console(), sorted(range(len(guesses)), key=harmlessness)
     _begin(console, len(order))
     values = Confirm.ask(
         "May values of the table be shown on this screen, as examples?", console=console, default=False
@@ -74,12 +78,18 @@ def decided(guesses: Sequence[Guess]) -> list[Guess]:
         elif answer == "back":
             number = max(number - 1, 0)
         else:
-            taken[place] = _as_answered(taken[place], answer)
+            guess = taken[place]
+            role = ANSWERS.get(answer, guess.role)
+            taken[place] = replace(guess, role=role, reason=guess.reason if role == guess.role else "", decided=True)
             number += 1
         if number == len(order) and not any(guess.role == "quasi-identifier" for guess in taken):
             console.print("A release needs at least one column that others may know. The questions begin again.")
             number = 0
-    return [_left_out(guess) if guess.role == "undecided" else guess for guess in taken]
+    undecided = "left out, because it was not decided"
+    return [
+        guess.as_role("identifier", f"{guess.reason}; {undecided}") if guess.role == "undecided" else guess
+        for guess in taken
+    ]
 
 
 def _console() -> Console:
@@ -87,11 +97,6 @@ def _console() -> Console:
     if hasattr(signal, "siginterrupt"):
         signal.siginterrupt(signal.SIGINT, True)
     return console_on(sys.stderr)
-
-
-def _harmlessness(guess: Guess) -> tuple[bool, int, int]:
-    """By this the columns are ordered: what names people first, then what singles out most rows."""
-    return guess.role != "identifier", -guess.facts.singles, -guess.facts.distinct
 
 
 def _begin(console: Console, columns: int) -> None:
@@ -114,7 +119,7 @@ def _answer(console: Console, guess: Guess, number: str, *, values: bool) -> str
         answer = answer.strip().lower().removeprefix("the ")
         meant = [each for each in (*ANSWERS, *STEPS) if answer and (each.startswith(answer) or answer.startswith(each))]
         if answer == "?" or meant == ["why?"]:
-            _explain(console, guess)
+            console.print(f"  why: {escape(visible(guess.reason or 'you said so'))}", soft_wrap=True)
         elif proposed and answer in ("", "y", "yes"):
             return ""
         elif meant:
@@ -152,19 +157,6 @@ def _seen(guess: Guess) -> Iterator[str]:
         yield f"{facts.singles:,} rows have a unique value"
     if guess.mark == "shared":
         yield "like numbers of people or households, which k then counts, and which are left out"
-
-
-def _explain(console: Console, guess: Guess) -> None:
-    console.print(f"  why: {escape(visible(guess.reason or 'you said so'))}", soft_wrap=True)
-
-
-def _as_answered(guess: Guess, answer: str) -> Guess:
-    role = ANSWERS.get(answer, guess.role)
-    return replace(guess, role=role, reason=guess.reason if role == guess.role else "", decided=True)
-
-
-def _left_out(guess: Guess) -> Guess:
-    return guess.as_role("identifier", f"{guess.reason}; left out, because it was not decided")
 
 
 # --- what the release has to meet -------------------------------------------------------------------------------------
@@ -276,7 +268,8 @@ def init(
     if interactive and table == "-":
         raise click.UsageError("--interactive asks on standard input: name the table's file.")
     if interactive is None:
-        interactive = not (quiet or watching or table == "-") and _on_terminal()
+        seen = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+        interactive = seen and not (quiet or watching or table == "-")
     request = Init(table, output, show_values, hierarchies, force, separator, encoding, header)
     if watching:
         _watched(request, interactive, quiet)
@@ -287,11 +280,6 @@ def init(
         raise UsageError("standard input ended before the last answer; nothing was written") from None
     if output != "-" and not quiet:
         say_next("validate", output, *([] if table == "-" else ["-i", table]))
-
-
-def _on_terminal() -> bool:
-    """Whether somebody can be asked: questions are seen, and answers typed."""
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
 def _watched(request: Init, interactive: bool, quiet: bool) -> None:

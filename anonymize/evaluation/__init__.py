@@ -1,4 +1,4 @@
-"""A release beside the original: its text read as regions, and what these have lost or give away."""
+"""A release next to its original: its text read as regions, and what these have lost or give away."""
 
 from __future__ import annotations
 
@@ -165,17 +165,13 @@ class RegionRows:
         of_attributes = []
         for column, which, attribute in zip(self.regions, self.text_of_class, self.table.attributes, strict=True):
             texts = np.unique(which[~self.suppressed])
-            common = np.flatnonzero(self._levels(column, texts).all(axis=0))
+            levels = column.levels[texts].copy()
+            levels[column.suppressed[texts], -1] = True  # a suppressed cell is the root
+            common = np.flatnonzero(levels.all(axis=0))
             if len(common) != 1 or not len(texts):
                 return None
             of_attributes.append((int(common[0]), attribute.hierarchy.height))
         return of_attributes
-
-    def _levels(self, column: TextRegions, texts: Ints) -> Bools:
-        """(texts, height + 1) at which levels each text stands; one that is suppressed is the root."""
-        levels = column.levels[texts].copy()
-        levels[column.suppressed[texts], -1] = True
-        return levels
 
     def evidence(self, queries: Queries | None = None) -> Evidence:
         """What measures see."""
@@ -252,10 +248,12 @@ def coded_alike(spec: Spec, table: Table, frame: pl.DataFrame) -> dict[str, Shar
 def values_shown(table: Table, shared: Mapping[str, Shared]) -> list[ShownValues]:
     """Columns that are coded alike, as they are compared before and after."""
     numeric = {each.name: each.numeric for each in (*table.targets, *table.sensitive)}
-    return [
-        ShownValues(name, _missing_last(s.original, s), _missing_last(s.released, s), s.size, numeric[name])
-        for name, s in shared.items()
-    ]
+    shown = []
+    for name, column in shared.items():
+        # The code of missing values comes behind all others.
+        last = [(codes - 1) % column.size if column.missing else codes for codes in (column.original, column.released)]
+        shown.append(ShownValues(name, *last, column.size, numeric[name]))
+    return shown
 
 
 def _values(table: Table, texts: pl.Series) -> pl.Series:
@@ -267,11 +265,6 @@ def _values(table: Table, texts: pl.Series) -> pl.Series:
     if wrong:
         raise DataError(f"{texts.name}: {wrong} cells of the release are not numbers")
     return values
-
-
-def _missing_last(codes: Ints, column: Shared) -> Ints:
-    """Codes of a column, that of missing values behind all others."""
-    return (codes - 1) % column.size if column.missing else codes
 
 
 def _ranks(values: pl.Series) -> pl.Series:
@@ -294,13 +287,8 @@ def coded(column: pl.Series, *, numeric: bool) -> TargetColumn:
     if not numeric:
         return TargetColumn(column.name, distinct.codes, size, distinct.missing, None)
     values = np.asarray(distinct.values, np.float64)
-    return TargetColumn(
-        column.name,
-        distinct.codes,
-        size,
-        distinct.missing,
-        np.append(values, [] if distinct.missing is None else [np.nan]),
-    )
+    known = np.append(values, [] if distinct.missing is None else [np.nan])
+    return TargetColumn(column.name, distinct.codes, size, distinct.missing, known)
 
 
 def read_released(

@@ -71,6 +71,8 @@ def scene_of(
     rows = [each.as_rows(attributes, coded) for each, coded in zip(releases, values.releases, strict=True)]
     rows[0] = replace(rows[0], kept=None if values.kept is None else values.kept[1])
     present = np.arange(people.rows) if row_of is None else np.flatnonzero(row_of >= 0)
+    if len(present) > plan.targets:
+        present = np.sort(generator.choice(present, plan.targets, replace=False))
     control = people_of(codes, values, others) if people.table.rows > people.rows else None
     return Scene(
         attributes=tuple(attribute.name for attribute in attributes),
@@ -78,7 +80,7 @@ def scene_of(
         sensitive=values.sizes,
         release=rows[0],
         everybody=everybody,
-        targets=everybody.of(_drawn(present, plan.targets, generator)),
+        targets=everybody.of(present),
         control=None if control is None else control.drawn(plan.targets, generator),
         outsiders=control,
         earlier=tuple(EarlierRows(each) for each in rows[1:]),
@@ -129,11 +131,6 @@ def _required(spec: Spec) -> Required:
     others = [entry for entry in spec.privacy.models if entry.model != K_ANONYMITY]
     only_k = not others and spec.privacy.l is None and spec.unit is None
     return Required(spec.largest_k or 1, diversities, only_k)
-
-
-def _drawn(people: Ints, count: int, generator: np.random.Generator) -> Ints:
-    """All of them in order, or as many as are asked for."""
-    return people if len(people) <= count else np.sort(generator.choice(people, count, replace=False))
 
 
 def tried(plan: AttackPlan, scene: Scene) -> dict[str, Any]:

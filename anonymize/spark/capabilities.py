@@ -235,16 +235,12 @@ def lacking(use: EngineUse) -> Iterator[tuple[str, str]]:
     if use.algorithm:
         yield from _of_algorithm(use)
     for name, value in use.given.items():
-        if name not in ACCEPTED[use.road] and _has_value(value):
+        if name not in ACCEPTED[use.road] and not (value is None or value is False or value in ("", [], ())):
             yield FLAGS.get(name, flag(name)), REASONS.get(name, "it is about a file that one machine reads")
     if use.spec is not None:
         for each in LACKS:
             if use.road in each.roads and each.wanted(use.spec, use):
                 yield each.feature.format(output=use.spec.output), each.reason
-
-
-def _has_value(value: object) -> bool:
-    return value is not None and value is not False and value not in ("", [], ())
 
 
 def _of_algorithm(use: EngineUse) -> Iterator[tuple[str, str]]:

@@ -49,11 +49,6 @@ class Demands:
         names = {each.attribute for each in self.beyond_size}
         return [place for place, column in enumerate(learned.sensitive) if column.name in names]
 
-    def wholes(self, learned: Learned) -> dict[str, Whole]:
-        """These attributes in all rows: what classes are compared with."""
-        columns = [learned.everywhere[place] for place in self.protected(learned)]
-        return {column.name: Whole.of(column) for column in columns}
-
 
 @dataclass
 class EngineRows:
@@ -91,18 +86,18 @@ class EngineRows:
         places = self.demands.protected(learned)
         counted = self._counted(classes, [first + place for place in places], steps)
         sizes = np.bincount(counted[0].classes, counted[0].counts, minlength=len(classes)).astype(np.int64)
-        return Groups(sizes, self._histograms(len(classes), places, counted))
+        columns = zip([learned.sensitive[place] for place in places], counted, strict=True)
+        histograms = {
+            column.name: Histogram.of(column, runs, len(classes), self._wholes[column.name]) for column, runs in columns
+        }
+        return Groups(sizes, histograms)
 
     @cached_property
     def _wholes(self) -> dict[str, Whole]:
-        return self.demands.wholes(self.learned)
-
-    def _histograms(self, count: int, places: Sequence[int], counted: Sequence[Runs]) -> dict[str, Histogram]:
-        columns = [self.learned.sensitive[place] for place in places]
-        return {
-            column.name: Histogram.of(column, runs, count, self._wholes[column.name])
-            for column, runs in zip(columns, counted, strict=True)
-        }
+        """The protected attributes in all rows: what classes are compared with."""
+        learned = self.learned
+        columns = [learned.everywhere[place] for place in self.demands.protected(learned)]
+        return {column.name: Whole.of(column) for column in columns}
 
     def _counted(self, classes: Ints, columns: Sequence[int], steps: Sequence[UpperStep]) -> tuple[Runs, ...]:
         """How many rows of each class have each code, for some columns."""
@@ -202,11 +197,8 @@ def _condition(books: Sequence[CodeBook], step: UpperStep, place: int) -> str | 
     """Whether a row is on the first side of a cut."""
     book = books[int(step.attribute[place])]
     inside = (book.own >= step.start[place]) & (book.own < step.stop[place])
-    return _among(book.name, book.keys, inside) or _negated(_among(book.name, book.keys, ~inside))
-
-
-def _negated(condition: str | None) -> str | None:
-    return None if condition is None else f"not ({condition})"
+    outside = _among(book.name, book.keys, ~inside)
+    return _among(book.name, book.keys, inside) or (None if outside is None else f"not ({outside})")
 
 
 def _among(name: str, keys: Ints, chosen: Bools) -> str | None:

@@ -325,7 +325,8 @@ def distinct_rows(
     columns = [*range(count), *(count + place for place in wanted)]
     frame = _combinations(rows, learned, columns, most, dict(taken_as))
     counts = frame[ROWS].to_numpy().astype(np.int64)
-    codes = {place: _codes(frame, place, learned.sizes[place]) for place in columns}
+    kinds = {place: np.min_scalar_type(max(learned.sizes[place] - 1, 0)) for place in columns}
+    codes: dict[int, Codes] = {place: frame[f"b{place}"].to_numpy().astype(kind) for place, kind in kinds.items()}
     none: Codes = np.zeros(len(frame), np.uint8)
     sensitive = [codes.get(count + place, none) for place in range(len(learned.sensitive))]
     table = learned.table([codes[place] for place in range(count)], sensitive, len(frame))
@@ -349,11 +350,6 @@ def _combinations(
         hint = "round numbers, or take coarser values before they come here; mondrian needs no combinations"
         raise DataError(Problem(message, hint=hint))
     return frame.sort(names)
-
-
-def _codes(frame: pl.DataFrame, place: int, size: int) -> Codes:
-    kind = np.min_scalar_type(max(size - 1, 0))
-    return np.asarray(frame[f"b{place}"].to_numpy().astype(kind))
 
 
 def _count(

@@ -219,16 +219,15 @@ def measured(
     work = partial(_measure, reading.compared, of_attributes, values)
     parts = collected(grouped(bucketed, [BUCKET], work, struct(_MEASURED)))
     sizes = parts.filter(pl.col("results").is_null()).with_columns(pl.col("suppressed") == 1)
-    made = [json.loads(text) for text in parts["results"].drop_nulls()]
-    results = {place: merged([_result(each[number]) for each in made]) for number, place in enumerate(places)}
+    written = [json.loads(text) for text in parts["results"].drop_nulls()]
+    made = [
+        [Result(**{**each, "state": State(each["state"]), "basis": Basis(each["basis"])}) for each in part]
+        for part in written
+    ]
+    results = {place: merged([part[number] for part in made]) for number, place in enumerate(places)}
     verdict, seen = verdict_of(sizes, checks, results, threshold)
     absent = absent_values(of_attributes, lambda subject, tree: ((), values[subject].overall()))
     return replace(verdict, absent=absent), seen
-
-
-def _result(fields: Mapping[str, Any]) -> Result:
-    """A result that a worker wrote as JSON."""
-    return Result(**{**fields, "state": State(fields["state"]), "basis": Basis(fields["basis"])})
 
 
 def texts(df: DataFrame, reading: TextReading, names: Sequence[str]) -> DataFrame:

@@ -82,7 +82,10 @@ def release_on_engine(df: DataFrame, request: Request, limits: EngineLimits) -> 
     with clock("read"):
         known = EngineFrame.read(df, request, requirements, limits)
     draft = (randomized if drawn else _classed)(known, clock)
-    _check_all_there(known, draft)
+    if draft.verdict.rows != known.learned.rows - draft.left_out:
+        raise read_otherwise()
+    if not draft.left_out:
+        check_rows(known.rows, draft.rows, draft.kept, draft.apart)
     with clock("verify"):
         rows = known.learned.rows
         verdict = with_derived(draft.verdict, df, request.spec, rows)
@@ -102,15 +105,6 @@ def _check_columns(spec: Spec, df: DataFrame) -> None:
         problems = [f"column {name} of the spec is not in the DataFrame" for name in lacking]
         raise DataError([*problems, *(f"column {name} has no role in the spec" for name in strange)])
     check_types(df, [name for name in df.columns if name not in spec.identifiers])
-
-
-def _check_all_there(known: EngineFrame, draft: EngineDraft) -> None:
-    """Raises DataError where the release has not every row of the input once, but for those that the search has left
-    out."""
-    if draft.verdict.rows != known.learned.rows - draft.left_out:
-        raise read_otherwise()
-    if not draft.left_out:
-        check_rows(known.rows, draft.rows, draft.kept, draft.apart)
 
 
 def _suppressed_rows(verdict: Verdict, rows: int) -> int:
@@ -180,7 +174,9 @@ def _blocks(known: EngineFrame, outcome: EngineOutcome, made: MeasuredRows, verd
         output={
             **output_block(FrameSource(DATAFRAME, ()), verdict),
             **hidden,
-            "suppressed_cells": sum(_suppressed(each, spec) for each in marginals),
+            "suppressed_cells": sum(
+                int(each.filter(pl.col(VALUE) == spec.output.suppressed)[COUNT].sum()) for each in marginals
+            ),
         },
         measured={**blocks, "risk": {**blocks["risk"], "before": None}},
         utility=utility(_view(known, outcome, made, hidden, marginals)),
@@ -193,11 +189,6 @@ def _blocks(known: EngineFrame, outcome: EngineOutcome, made: MeasuredRows, verd
         ],
         codebook=codebook(spec, list(known.places), meanings, cells),
     )
-
-
-def _suppressed(counted: pl.DataFrame, spec: Spec) -> int:
-    """The cells of a column that show the suppressed text. `counted`: how many rows have each text."""
-    return int(counted.filter(pl.col(VALUE) == spec.output.suppressed)[COUNT].sum())
 
 
 @dataclass(frozen=True)
