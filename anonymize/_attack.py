@@ -2,8 +2,8 @@
 
 spec, original ─▶ people   those whom the release is about, and those who are held out of it
 release        ─▶ rows     its text read as spans of values, whoever made it
-both           ─▶ attacks  each attacker by himself (`anonymize.attacks`): rates, baselines, excess
-attacks        ─▶ verdict  the upper end of each interval beside what is allowed
+both           ─▶ attacks  each attacker alone (`anonymize.attacks`): rates, baselines, excess
+attacks        ─▶ verdict  the upper end of each interval compared with what is allowed
 
 A report has names of columns and rates, no values of cells.
 """
@@ -29,8 +29,7 @@ from anonymize.evaluation.people import Known, known_people, of_table, repeated,
 from anonymize.evaluation.tried import IDLE, UNLINKED, AttackPlan, judged, scene_of, tried
 from anonymize.families import Draft
 from anonymize.formats import Checked, Concluded, privacy_block
-from anonymize.link import load as load_link
-from anonymize.link import released_row_of
+from anonymize.link import linked_rows, released_row_of
 from anonymize.meaning import Manifest
 from anonymize.meaning.manifest import refuse_tables
 from anonymize.publication import Files, named_by, reported
@@ -95,7 +94,6 @@ def attack(request: Attack) -> Concluded:
 
 
 def _inputs(request: Attack) -> list[object]:
-    """The files that are read."""
     original = request.original or request.spec.input.path
     tables = [request.released, original, request.control, request.previous, request.st]
     return [*tables, request.link, request.manifest, request.series, request.key, *named_by(request.spec)]
@@ -192,7 +190,7 @@ def _past(request: Attack, release: ReadRelease) -> PastReleases:
     return PastReleases(named, [None for _ in named])
 
 
-# --- whom each row is about ------------------------------------------------------------------------------------------
+# --- whom each row is about -------------------------------------------------------------------------------------------
 
 
 def _rows(
@@ -202,16 +200,15 @@ def _rows(
     position where rows keep their order and their sensitive values agree; None, "regions" where it is not."""
     path = request.link or past.link
     if path is not None:
-        link = load_link(path, with_earlier=True)
-        link.check(path, input=people.sha256, release=release.file.source.sha256)
-        return released_row_of(link.rows, people.rows), "link"
+        rows = linked_rows(path, input=people.sha256, release=release.file.source.sha256, with_earlier=True)
+        return released_row_of(rows, people.rows), "link"
     alike = all(np.array_equal(values.people[name][: people.rows], values.releases[0][name]) for name in values.sizes)
     if request.spec.output.row_order == "keep" and release.file.rows == people.rows and alike:
         return np.arange(people.rows), "position"
     return None, "regions"
 
 
-# --- the report ------------------------------------------------------------------------------------------------------
+# --- the report -------------------------------------------------------------------------------------------------------
 
 
 def _head(request: Attack, people: Known, release: ReadRelease, remarks: Sequence[Caution]) -> dict[str, Any]:
@@ -226,7 +223,7 @@ def _head(request: Attack, people: Known, release: ReadRelease, remarks: Sequenc
     }
 
 
-# --- before a release takes its place -------------------------------------------------------------------------------
+# --- before a release takes its place ---------------------------------------------------------------------------------
 
 
 UNREAD = Caution.of(

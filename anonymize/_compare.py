@@ -4,7 +4,7 @@ spec, input ─▶ cells    one for each algorithm, with its options, and each k
 cells       ─▶ results  each made, verified and measured in a process of its own, or taken from the cache
 results     ─▶ report   one table, and which cells no other beats in both risk and loss
 
-Every cell is a whole release, of which only the report's figures are kept, and what is measured beside them; nothing is
+Every cell is a whole release, of which only the report's figures are kept, and what is measured in addition; nothing is
 published unless a folder to keep releases in is given. A result is known by the contents of everything that it follows
 from: the program's own files, the input, the spec and the files that it names, the options, what is measured. So a
 comparison that was interrupted goes on where it stopped.
@@ -106,7 +106,7 @@ class Compare:
     differential privacy. `seeds`: with how many seeds each release is made. `input`:
     path, None for the spec's. `processes`: releases that are made at the same time; 0: here. `cache`: a folder for
     results, None to keep none. `keep`: a folder for the releases, None to publish none. `measuring`: what is measured
-    beside the reports. `reports`: paths, the kind by suffix. `budget`, `key`: the ledger about people that is
+    in addition to the reports. `reports`: paths, the kind by suffix. `budget`, `key`: the ledger about people that is
     charged for each release that is drawn under differential privacy, and for those that are kept. `public`: every
     figure is that of a release's public report, and nothing else is in this one.
     """
@@ -226,7 +226,7 @@ def cells_of(request: Compare) -> list[Cell]:
 
 def spec_of(spec: Spec, cell: Cell) -> Spec:
     """The spec by which a release is made: what is required of classes is not asked of invented rows, nor differential
-    privacy of classes, which never have it. Raises UsageError for an epsilon beside which the spec has no delta."""
+    privacy of classes, which never have it. Raises UsageError for an epsilon where the spec has no delta."""
     if not cell.private:
         privacy = spec.privacy.model_copy(update={"differential": None})
         return override(spec.model_copy(update={"privacy": privacy}), k=cell.k)
@@ -254,7 +254,6 @@ def _algorithms(request: Compare) -> Sequence[str]:
 
 
 def _seeded(cell: Cell, seeds: int) -> list[Cell]:
-    """The cell, or one for each of several seeds."""
     return [cell] if seeds == 1 else [replace(cell, seed=seed) for seed in range(seeds)]
 
 
@@ -343,7 +342,7 @@ class _Making:
             return result | {"code": error.exit_code, "error": why}
 
     def _figures(self, cell: Cell, request: Request) -> dict[str, Any]:
-        """The figures of the release's report, what making it took, and what is measured beside it."""
+        """The figures of the release's report, what making it took, and what is measured in addition."""
         start, before = perf_counter(), processor_seconds()
         report = release(request)
         seconds, busy = perf_counter() - start, processor_seconds() - before

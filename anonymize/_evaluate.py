@@ -1,4 +1,4 @@
-"""What the `evaluate` command does: a release beside its original, and what the recipient can still do with it.
+"""What the `evaluate` command does: a release next to its original, and what the recipient can still do with it.
 
 spec, original ─▶ table      with the targets and selections of the workload
 release        ─▶ classes    its text read as regions, whoever made it; or as groups, or as values of channels
@@ -30,7 +30,7 @@ from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.patterns import compare as compare_trees
 from anonymize.evaluation.unclassed import blocks, opened_release
 from anonymize.fidelity import DISTRIBUTIONS, fidelity, total_variation
-from anonymize.link import load as load_link
+from anonymize.link import linked_rows
 from anonymize.meaning import Manifest
 from anonymize.meaning.manifest import refuse_tables
 from anonymize.metrics import METRICS, undefined, utility
@@ -244,8 +244,9 @@ def _of_changed(request: Evaluate, manifest: Manifest, original: Source) -> dict
 
 @contextmanager
 def _coming(request: Evaluate) -> Iterator[Callable[[], SourceTexts] | None]:
-    """What waits for the text of the release, which with several threads is read beside the original; None where there
-    is none. Whatever goes wrong with the original is raised first, and the release is closed after it has been read."""
+    """What waits for the text of the release, which with several threads is read at the same time as the original; None
+    where there is none. Whatever goes wrong with the original is raised first, and the release is closed after it has
+    been read."""
     if request.released is None:
         yield None
         return
@@ -259,7 +260,6 @@ def _coming(request: Evaluate) -> Iterator[Callable[[], SourceTexts] | None]:
 
 
 def _opened(request: Evaluate, file: SourceTexts, table: Table) -> tuple[RegionRows, dict[str, Any]]:
-    """The release, and the block `output`."""
     source, linked = file.source, _linked(request, table.source, file.source)
     with of_file(source.name):
         spec = request.spec.of_release()
@@ -275,7 +275,6 @@ def _opened(request: Evaluate, file: SourceTexts, table: Table) -> tuple[RegionR
 
 
 def _invented(request: Evaluate, table: Table, path: str, stack: ExitStack) -> tuple[InventedTable, dict[str, Any]]:
-    """A synthetic table, and the block `output`."""
     file = read_file(request.spec, path, stack, invented=True)
     request.progress("measure", 0, 0)
     output = {"path": file.source.name, "sha256": file.source.sha256, "rows": file.rows}
@@ -283,15 +282,9 @@ def _invented(request: Evaluate, table: Table, path: str, stack: ExitStack) -> t
 
 
 def _linked(request: Evaluate, original: Source, source: Source) -> Ints | None:
-    """(released rows,) the row of the original that each released row is, by the link.
-
-    Raises DataError where it is about other files.
-    """
-    if request.link is None:
-        return None
-    link = load_link(request.link)
-    link.check(request.link, input=original.sha256, release=source.sha256)
-    return link.rows
+    """(released rows,) the row of the original that each released row is, by the link."""
+    path = request.link
+    return None if path is None else linked_rows(path, input=original.sha256, release=source.sha256)
 
 
 def _queries(request: Evaluate, table: Table) -> Queries:

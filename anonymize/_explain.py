@@ -31,7 +31,7 @@ class Manual(str):
 
 
 def explained(name: str, beside: Manuals = NOTHING) -> list[tuple[str, str]]:
-    """(what it is, its manual) of everything of a name, or of its singular; `beside` are more manuals.
+    """(what it is, its manual) of everything of a name, or of its singular; `beside`: further manuals.
 
     Raises UsageError, with the nearest name, for one that nothing has."""
     for meant in (_plain(name), _plain(name).removesuffix("s")):
@@ -83,7 +83,7 @@ def manuals() -> Manuals:
 
 
 def known(beside: Manuals = NOTHING) -> list[str]:
-    """Every name, `beside` some further ones."""
+    """Every name; `beside`: of further manuals as well."""
     return [name for entries in (*manuals().values(), *beside.values()) for name in entries]
 
 

@@ -2,7 +2,7 @@
 
 saved, input ─▶ columns   the quasi-identifiers, by their distinct values
 columns      ─▶ recoded   which class each row falls into, what that reads, and what is outside
-recoded      ─▶ file      beside what passes through; a temporary file, renamed when the report is there too
+recoded      ─▶ file      together with what passes through; a temporary file, renamed when the report is there too
 
 Nothing is measured here: whether the new rows are safe to publish, `anonymize.audit` says.
 """

@@ -4,7 +4,7 @@ spec, input ─▶ table     quasi-identifiers and sensitive attributes as codes
 table       ─▶ changes   what steps of `treatments` make of single columns, where the spec has any
 table       ─▶ result    which rows share an equivalence class, or a group, or what is drawn (the algorithm)
 result      ─▶ draft     how each row reads (the family of the algorithm: `anonymize.families`)
-draft       ─▶ files     temporary ones, beside their targets (`anonymize.publication`)
+draft       ─▶ files     temporary ones, next to their targets (`anonymize.publication`)
 files       ─▶ verdict   read again, measured by code that shares nothing with the search (`anonymize.verify`)
 files       ─▶ trial     the attackers that the spec names are tried on them (`anonymize._attack`)
 everything  ─▶ report    privacy, risk, utility; a public one is made from the files alone (`anonymize.report.public`)

@@ -76,7 +76,7 @@ def validated(specs: Mapping[str, Callable[[], Spec]], input_path: str | None) -
 
 def _commands(spec: Spec) -> list[str]:
     """What a spec is evidently for: what makes something of it, and what has a block of its own; and where something is
-    required of classes beside differential privacy, as `compare` takes it, a release with classes."""
+    required of classes in addition to differential privacy, as `compare` takes it, a release with classes."""
     first = _command(spec)
     named = {"tabulate": spec.tabulate, "synthesize": spec.synthesize}
     made = [first, *(name for name, block in named.items() if block is not None and name != first)]

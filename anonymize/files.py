@@ -112,7 +112,7 @@ def sensitive_table_of(path: str) -> str | None:
 # text that a person writes has a limit.
 
 PATIENCE = 1.0
-"""Seconds after which somebody is told that a pipe is waited for."""
+"""Seconds after which somebody is informed that a pipe is waited for."""
 STANDARD_INPUT = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 """Names of the one terminal that may be read."""
 

@@ -334,7 +334,7 @@ FORMATS: dict[str, Callable[[Checked, IO[str], str], None]] = {
 
 def chosen(name: str, environment: Mapping[str, str]) -> str:
     """The form that a name stands for: `auto` is github in a workflow of GitHub Actions, and text anywhere else. That
-    includes GitLab, which reads what it shows beside a merge request from a file (`--format junit > audit.xml`).
+    includes GitLab, which reads what it shows next to a merge request from a file (`--format junit > audit.xml`).
     """
     if name != AUTO:
         return name

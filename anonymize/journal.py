@@ -1,11 +1,11 @@
 """A private state and the files that go with it appear together, also where the process is killed between two renames.
 
-A journal beside the state says which temporary files take which places. It is there from the first temporary file on,
+A journal next to the state says which temporary files take which places. It is there from the first temporary file on,
 as *begun*, and is *sealed*, with the hashes of complete files, before the first rename; it goes after the last.
 Whoever comes next, finds one and holds the lock, finishes what was sealed and removes what was only begun. Where
 something that was sealed can be finished no more, because its temporary file is gone, what was placed is taken back.
 
-The lock is `flock` on a file beside the state, so that it does not outlive the process. The state of a series and the
+The lock is `flock` on a file next to the state, so that it does not outlive the process. The state of a series and the
 ledger of a budget are kept so.
 """
 
@@ -95,7 +95,7 @@ class Journal:
         """Gives the outputs their places, in their order; put the state last.
 
         Where one cannot be placed, those before it are taken back as far as they replaced nothing. Once the last one
-        has its place there is nothing to take back, whatever comes then.
+        is in place there is nothing to take back, whatever comes then.
         """
         for output in outputs:
             output.sync()
@@ -217,8 +217,8 @@ def waiting(path: Path, name: str) -> Iterator[Journal]:
     end = time.monotonic() + PATIENCE
     while True:
         try:
-            held = locked(path, name)
-            journal = held.__enter__()
+            lock = locked(path, name)
+            journal = lock.__enter__()
             break
         except UsageError:
             if time.monotonic() > end or not path.parent.is_dir():
@@ -227,4 +227,4 @@ def waiting(path: Path, name: str) -> Iterator[Journal]:
     try:
         yield journal
     finally:
-        held.__exit__(None, None, None)
+        lock.__exit__(None, None, None)

@@ -107,6 +107,13 @@ def load(path: str | Path, *, with_earlier: bool = False) -> Link:
     return link
 
 
+def linked_rows(path: str | Path, *, input: str, release: str, with_earlier: bool = False) -> NDArray[np.int64]:
+    """The `rows` of a link between the files with these hashes. Raises DataError as `load` and `Link.check` do."""
+    link = load(path, with_earlier=with_earlier)
+    link.check(path, input=input, release=release)
+    return link.rows
+
+
 def _loaded(path: str | Path) -> Link:
     try:
         text = Path(path).read_text(encoding="utf-8")

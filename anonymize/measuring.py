@@ -1,7 +1,7 @@
-"""What `compare` measures of a release beside its report, the figures that it compares, and the cache of them.
+"""What `compare` measures of a release in addition to its report, the figures that it compares, and the cache of them.
 
 All of it is as `evaluate` has it, on the release as it is written. What is measured by may be another spec than the one
-that the release is made with: then the search is told nothing of the weights and targets that judge it.
+that the release is made with: then the search knows nothing of the weights and targets that judge it.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class Measuring:
         check_installed()
 
     def key(self) -> list[Any]:
-        """What the figures follow from, beside the release and its original. Raises OSError for files that the spec
-        names and that cannot be read."""
+        """What the figures follow from, in addition to the release and its original. Raises OSError for files that the
+        spec names and that cannot be read."""
         spec_parts = [] if self.spec is None else [self.spec.model_dump_json(), *map(sha256_of, named_by(self.spec))]
         return [self.queries, self.model, self.variation, *spec_parts]
 

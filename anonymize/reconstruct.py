@@ -147,7 +147,7 @@ def _write(
     files.table.write_text(as_json({**head, **block, **listed}))
 
 
-# --- steps of `treatments` -------------------------------------------------------------------------------------------
+# --- steps of `treatments` --------------------------------------------------------------------------------------------
 # Numbers with noise, whose strength stands in the manifest; and columns that PRAM changed, whose matrices do, one
 # for each part of the table.
 
@@ -234,7 +234,7 @@ def _undone(seen: pl.DataFrame, channels: Sequence[dict[str, Any]], about: About
     missing, and stay as they are. `seen`: the rows of each combination of the columns and the parts.
 
     With R the matrix and c the counts of a part, the counts before are R^-T c. Given the original, c varies as so many
-    draws from the rows of R; `about` the population, the original does as a sample besides.
+    draws from the rows of R; `about` the population, the original does as a sample in addition.
     """
     names = list(channels[0]["columns"])
     sums: dict[tuple[str, ...], Floats] = {tuple(value): np.zeros(2) for each in channels for value in each["values"]}
@@ -298,7 +298,7 @@ def _write_answers(
     _write(request, files, block, [pl.DataFrame(answers)], cells=False)
 
 
-# --- the original distribution ---------------------------------------------------------------------------------------
+# --- the original distribution ----------------------------------------------------------------------------------------
 
 
 def tables(observed: Observed, request: Reconstruct) -> Iterator[pl.DataFrame]:
@@ -324,7 +324,7 @@ def tables(observed: Observed, request: Reconstruct) -> Iterator[pl.DataFrame]:
         yield pl.DataFrame([*columns, pl.Series("count", counts), pl.Series("standard_error", errors)])
 
 
-# --- counts ----------------------------------------------------------------------------------------------------------
+# --- counts -----------------------------------------------------------------------------------------------------------
 
 
 def answer(observed: Observed, condition: CountCondition, request: Reconstruct) -> Answer:

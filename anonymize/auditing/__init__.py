@@ -12,7 +12,7 @@ import polars as pl
 
 from anonymize.declared import declared, with_people
 from anonymize.errors import Caution, DataError, Problem, RowsError, UsageError, refuse
-from anonymize.link import load as load_link
+from anonymize.link import linked_rows
 from anonymize.meaning import Detached
 from anonymize.privacy import MODELS, Requirement, diversities, requirements
 from anonymize.recoding.appearance import NumberColumns
@@ -39,7 +39,7 @@ from anonymize.verify.table import with_suppressed
 from anonymize.verify.unclassed import COUNT, Reading, measure_bucketized
 
 # --- bucketized tables ------------------------------------------------------------------------------------------------
-# A bucketized table: quasi-identifiers with groups, and the sensitive values of each group, beside them or apart.
+# A bucketized table: quasi-identifiers with groups, and the sensitive values of each group, in the same table or apart.
 
 
 def check_group(detached: Detached, spec: Spec) -> None:
@@ -297,9 +297,7 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
         other.check()
         units = units_of(other.scan(), spec.unit, spec.missing(other.format))
         if original.link is not None:
-            link = load_link(original.link)
-            link.check(original.link, input=other.sha256, release=source.sha256)
-            return units.gather(link.rows)
+            return units.gather(linked_rows(original.link, input=other.sha256, release=source.sha256))
         if other.rows != source.rows:
             message = f"has {other.rows} rows, and {source.name} has {source.rows}: rows cannot be matched by position"
             raise DataError(Problem(message, file=other.name))
@@ -321,7 +319,7 @@ def released_as(spec: Spec, present: Sequence[str], file: str) -> dict[str, list
     """The columns in which the table shows each quasi-identifier. Raises DataError for columns that it lacks.
 
     A number may be shown as NAME_low and NAME_high: whatever is there of the three counts, and where no spec says that
-    it is a number, the pair stands in for a column that is not there. NAME_missing counts beside the pair.
+    it is a number, the pair stands in for a column that is not there. NAME_missing counts along with the pair.
     """
     roles = spec.roles()
     columns_of: dict[str, list[str]] = {}

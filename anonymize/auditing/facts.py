@@ -27,7 +27,7 @@ from anonymize.verify.verdict import COMBINATION
 # --- an earlier report ------------------------------------------------------------------------------------------------
 # An earlier report, of a release or of an audit, and what is worse than it was.
 #
-# Which way a figure gets worse is declared where the figure is: by the limits of its privacy model, or beside the
+# Which way a figure gets worse is declared where the figure is: by the limits of its privacy model, or next to the
 # figures of the risk. A figure for which it is not declared is an error.
 
 _TOLERANCE, _NEGLIGIBLE = 1e-9, 1e-12
@@ -222,7 +222,9 @@ class AuditFacts:
     def findings(self) -> tuple[Finding, ...]:
         """Everything that was examined: models, direct identifiers, what is worse than before, warnings."""
         findings = [*self._of_models(self.verdict.results, ""), *self._of_models(self.verdict.by_order, BY_ORDER)]
-        findings += [*self._of_codes(), *self._of_passing()]
+        passing = self.table.spec.place("privacy", "passing")
+        line = None if passing is None else passing[0]
+        findings += [*self._of_codes(), *(_finding(each, self._file, line) for each in self.verdict.by_passing)]
         gate: Level = "error" if self._required else "warning"
         findings += [Finding("direct-identifier", "direct identifier", text, gate, self._file) for text in self.exposed]
         if self.together is not None:
@@ -250,18 +252,15 @@ class AuditFacts:
         # Without results there is nothing to find.
         for requirement, result in zip(requirements[: len(results)], results, strict=True):
             line = None if requirement is None else requirement.line
-            message = (str(result) if result.state.fails else _reached(result)) + where
-            level, known = LEVELS[result.state], result.state is not State.UNKNOWN
             file = self._file if line is not None else None
-            yield Finding(result.model, _title(result) + where, message, level, file, line, known)
+            yield _finding(result, file, line, where, known=result.state is not State.UNKNOWN)
 
     def _of_codes(self) -> Iterator[Finding]:
         """What is declared of levels and codes."""
         for result in self.verdict.codes:
             place = self._place_of(result)
-            message = str(result) if result.state.fails else _reached(result)
-            line, known = None if place is None else place[0], result.state is not State.UNKNOWN
-            yield Finding(result.model, _title(result), message, LEVELS[result.state], self._file, line, known)
+            line = None if place is None else place[0]
+            yield _finding(result, self._file, line, known=result.state is not State.UNKNOWN)
 
     def _place_of(self, result: Result) -> Place | None:
         """Where the spec asks for a level, a code or a combination."""
@@ -274,14 +273,6 @@ class AuditFacts:
         required = (result.attribute, result.required["k"])
         rules = [(rule.name, rule.k) for rule in spec.privacy.combinations]
         return spec.place("privacy", "combinations", rules.index(required)) if required in rules else None
-
-    def _of_passing(self) -> Iterator[Finding]:
-        """What is required of the columns that pass through."""
-        place = self.table.spec.place("privacy", "passing")
-        for result in self.verdict.by_passing:
-            message = str(result) if result.state.fails else _reached(result)
-            line = None if place is None else place[0]
-            yield Finding(result.model, _title(result), message, LEVELS[result.state], self._file, line)
 
     def report(self) -> dict[str, Any]:
         """The blocks of a report that apply to a table of unknown origin."""
@@ -306,13 +297,16 @@ class AuditFacts:
         return report | {"warnings": [*self.exposed, *self._cautions(), *worse]}
 
 
+def _finding(result: Result, file: str | None, line: int | None, where: str = "", *, known: bool = True) -> Finding:
+    message = (str(result) if result.state.fails else _reached(result)) + where
+    return Finding(result.model, _title(result) + where, message, LEVELS[result.state], file, line, known)
+
+
 def _title(result: Result) -> str:
-    required = ", ".join(
-        f"{name}={value if isinstance(value, int | float) else said(value)}" for name, value in result.required.items()
-    )
-    return (
-        result.model + (f" ({required})" if required else "") + (f" of {result.attribute}" if result.attribute else "")
-    )
+    values = result.required.items()
+    required = ", ".join(f"{name}={each if isinstance(each, int | float) else said(each)}" for name, each in values)
+    about = f" of {result.attribute}" if result.attribute else ""
+    return result.model + (f" ({required})" if required else "") + about
 
 
 def _reached(result: Result) -> str:

@@ -149,7 +149,7 @@ APART = (
     *("quasi_identifiers", "sensitive", "numeric", "separator", "missing", "suppressed", "sampling_weight", "unit"),
     "no_normalize",
 )
-"""What describes a table without a spec; beside one it comes from the spec."""
+"""What describes a table without a spec; with one it comes from the spec."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class Audit:
     in which columns that pass through are compared with quasi-identifiers. `unit_from`: the same, which has the unit
     where this one does not; `link`: which row of it each row is. `st`: the sensitive table, where the table is the QIT
     of a bucketized release; `group`: the column of groups, where the table is bucketized; without it `group`, if there
-    is an ST. `manifest`: the file that says what its columns mean, None for the one beside it, if there is one.
+    is an ST. `manifest`: the file that says what its columns mean, None for the one next to it, if there is one.
     `threshold`: risk above which a record counts as at risk. `further`: what else is measured of the risk.
 
     `reports`: paths, the kind by suffix; `save_risk`: of the risk of every row, private; `force`: files that exist are
@@ -318,7 +318,6 @@ def _encoding(spec: Spec, path: str | Path | None) -> str:
 
 
 def _spec_of(request: Audit) -> Spec:
-    """A spec made of the options."""
     if not request.quasi_identifiers:
         raise UsageError("nothing to audit: give a spec, or the quasi-identifiers")
     strange = [name for name in request.numeric if name not in request.sensitive]

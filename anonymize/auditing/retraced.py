@@ -1,8 +1,7 @@
 """The releases of a series, read again, and whom each row is about.
 
-The column of pseudonyms is held against whom each row is about. Which key the series had when a release was made is not
-on record: a pseudonym is right where it is that of the person under one of the keys, the same one in every row of the
-release.
+Pseudonyms are compared with whom each row is about. Which key the series had when a release was made is not on record:
+a pseudonym is right where it is the person's under one of the keys, the same one in every row of the release.
 
 Releases are read from their own text, and whom each row is about from the links and originals that are still there, by
 pseudonyms computed anew.
@@ -56,7 +55,7 @@ class FollowedRows:
 
 
 def followed(texts: pl.Series, whose: Whose, secrets: Sequence[bytes], series: str) -> FollowedRows:
-    """The pseudonyms `texts` (rows,) of a release of a `series`, held against those under each of its keys. `secrets`:
+    """The pseudonyms `texts` (rows,) of a release of a `series`, compared with those under each of its keys. `secrets`:
     of the keys that followed each other."""
     counts = []
     for count in range(len(secrets), 0, -1):

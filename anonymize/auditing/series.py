@@ -264,7 +264,7 @@ class _Facts:
 
     @cached_property
     def warnings(self) -> list[Caution]:
-        """What the reader has to know beside the verdict."""
+        """What the reader has to know in addition to the verdict."""
         left = [each.left for each in self.verdict.releases if each.left is not None]
         few = sum(each.in_small_company or 0 for each in left)
         company = COMPANY.format(few, sum(each.people for each in left))
@@ -324,7 +324,6 @@ def _of_place(release: MeasuredRelease, place: int) -> list[ValuesResult]:
 
 
 def _count(pairs: Sequence[tuple[MeasuredRelease, ValuesResult]]) -> int:
-    """How many releases there are among some results."""
     return len({id(release) for release, _ in pairs})
 
 

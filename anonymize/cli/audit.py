@@ -63,7 +63,7 @@ SERIES = (
 )
 
 _BESIDE = {"spec", "series", "key", "k", "l", "t", "require", "form", "reports", "force", "threads", "quiet", "color"}
-"""What may be given beside a series; everything else describes one table."""
+"""What may be given together with a series; everything else describes one table."""
 
 
 def audited(spec: Any, state: str | None, key: str | None, given: dict[str, Any]) -> Checked:
@@ -104,7 +104,6 @@ class _Size(click.ParamType[int]):
 
 
 def _counts(context: click.Context, parameter: click.Parameter, value: str | None) -> list[int]:
-    """Whole numbers parted by commas."""
     texts = [] if value is None else value.split(",")
     if not all(text.strip().isdecimal() for text in texts):
         raise click.BadParameter("numbers of rows, separated by commas: 20,10,5", context, parameter)

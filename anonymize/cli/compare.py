@@ -215,7 +215,6 @@ def compare(
 
 
 def _put(report: dict[str, Any], as_json: bool, as_csv: bool, color: str) -> None:
-    """Prints the report as JSON, as CSV or for people."""
     if as_json:
         from anonymize.report import as_json as rendered
 

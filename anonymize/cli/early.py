@@ -1,4 +1,4 @@
-"""Signals, and what libraries are told about memory and threads, from the first moment on: before anything heavy is
+"""Signals, and settings of libraries for memory and threads, from the first moment on: before anything heavy is
 imported, and before there is anything to tidy up."""
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ SPARING = {
     "POLARS_CSV_CHUNK_SIZE": "2000000",
     "_RJEM_MALLOC_CONF": "dirty_decay_ms:250,muzzy_decay_ms:0",
 }
-"""What polars is told, through variables of the environment, unless they are set: a CSV is parsed in chunks of so many
+"""Settings of polars, as variables of the environment unless they are set: a CSV is parsed in chunks of so many
 bytes, and its allocator gives back what has been free for a quarter of a second. Measured on 4,000,000 rows of a
 release that were read as the check does: 217 MB at the peak in place of 419, in the same processor time."""
 
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1")
-"""What the libraries of linear algebra below numpy and scipy are told in the same way. Their threads mostly wait for
+"""Settings of the libraries of linear algebra below numpy and scipy, in the same way. Their threads mostly wait for
 each other, which takes the processor all the same (an eighth of the time of a release of 1,000,000 rows), and how they
 part a sum, and with it the last digit of a figure, follows their number."""
 
 UNPLUGGED = {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
-"""What pydantic is told: else it looks for plugins in every package that is installed, whenever a command begins."""
+"""A setting of pydantic, which otherwise looks for plugins in every package that is installed, whenever a command
+begins."""
 
 
 def install() -> None:

@@ -78,8 +78,8 @@ def _failed(error: BaseException) -> int:
 
 
 def say(text: str, *, lines: bool = False) -> None:
-    """Prints a message to standard error: every one goes by here, without passwords and without what a name in it would
-    do to a terminal. `lines`: it has several."""
+    """Prints a message to standard error: all of them come through here, without passwords and without what a name in
+    it would do to a terminal. `lines`: it has several."""
     click.echo(errors.visible(masked(text), lines=lines), err=True)
 
 
@@ -205,7 +205,7 @@ def say_next(*command: str) -> None:
 
 
 def beside(given: Mapping[str, Any]) -> list[str]:
-    """The options with which other commands find what is beside a release, of those that were `given`."""
+    """The options with which other commands find the files next to a release, of those that were `given`."""
     flags = {"input": "-i", "st": "--st", "group": "--group", "manifest": "--manifest", "link": "--link"}
     present = {flag: given[name] for name, flag in flags.items() if given.get(name) is not None}
     return [word for flag, value in present.items() for word in (flag, str(value))]

@@ -99,7 +99,6 @@ def _say_again(result: Validated, form: str, quiet: bool) -> None:
 
 
 def _render(result: Validated, form: str, out: IO[str]) -> None:
-    """Prints the result in a form other than text."""
     from anonymize.formats import FORMATS
 
     if form == "json":
@@ -211,7 +210,6 @@ def _print(attributes: list[Described], color: str) -> None:
 
 
 def _table(described: Described) -> Table:
-    """One line a level."""
     from rich.table import Table
     from rich.text import Text
 

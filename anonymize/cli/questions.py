@@ -89,7 +89,6 @@ def options() -> dict[str, dict[str, str]]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """The first names of a list."""
     return ", ".join(names) if len(names) <= LISTED else f"{', '.join(names[:LISTED])} and {len(names) - LISTED} more"
 
 
@@ -202,7 +201,6 @@ def _requirements() -> list[str]:
 
 
 def _installed(name: str, bounds: str) -> tuple[Literal["ok", "missing", "problem"], str]:
-    """Whether a package is there, and new enough."""
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -228,7 +226,6 @@ def _memory() -> Observation:
 
 
 def _temporary(folder: Path) -> Observation:
-    """Whether files can be written there, and how much room there is."""
     name = f"temporary files in {folder}"
     try:
         with tempfile.TemporaryFile(dir=folder) as file:

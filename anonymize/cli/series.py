@@ -123,7 +123,6 @@ def forget(state: str, people: tuple[str, ...], key_path: str, force: bool, quie
 
 
 def _texts(person: str) -> list[str]:
-    """The texts that name somebody."""
     try:
         texts = json.loads(person) if person.startswith("[") else [person]
     except ValueError:

@@ -248,12 +248,13 @@ def coded_alike(spec: Spec, table: Table, frame: pl.DataFrame) -> dict[str, Shar
 def values_shown(table: Table, shared: Mapping[str, Shared]) -> list[ShownValues]:
     """Columns that are coded alike, as they are compared before and after."""
     numeric = {each.name: each.numeric for each in (*table.targets, *table.sensitive)}
-    shown = []
+    columns = []
     for name, column in shared.items():
         # The code of missing values comes behind all others.
-        last = [(codes - 1) % column.size if column.missing else codes for codes in (column.original, column.released)]
-        shown.append(ShownValues(name, *last, column.size, numeric[name]))
-    return shown
+        both = column.original, column.released
+        before, after = ((codes - 1) % column.size if column.missing else codes for codes in both)
+        columns.append(ShownValues(name, before, after, column.size, numeric[name]))
+    return columns
 
 
 def _values(table: Table, texts: pl.Series) -> pl.Series:

@@ -1,4 +1,4 @@
-"""Synthetic tables beside their original: how far the marginals of invented rows are from the true ones, how well they
+"""Synthetic tables next to their original: how far the marginals of invented rows are from the true ones, how well they
 answer counts, and what attackers see of them.
 
 No row is anybody's, so that nothing here matches rows, and what is measured of classes or cells is not defined. All of

@@ -44,7 +44,7 @@ REPEATED_PEOPLE = (
 class Known:
     """The original, and behind its rows those of the control. `table` has both, `rows` are of the original alone, of
     which `sha256` is the hash. `remarks`: what makes rates of these people doubtful; `doubt`: that the control may be
-    about the same people, or about few, beside whom nothing can be shown to be within a limit."""
+    about the same people, or about few, compared with whom nothing can be shown to be within a limit."""
 
     spec: Spec
     table: Table

@@ -181,7 +181,6 @@ def judged(block: dict[str, Any], plan: AttackPlan, doubt: Caution | None = None
 
 
 def _finding(each: dict[str, Any], limit: float | None, *, named: bool) -> Finding:
-    """What one attack comes to."""
     about = f" of {each['about']}" if each["about"] else ""
     name, excess = f"{each['attacker']}{about}", each["excess"]
     title = name if limit is None else f"{name}: excess at most {limit:g}"

@@ -78,7 +78,7 @@ class Roles:
 
 
 def files(roles: Roles, path: Path, table: str) -> dict[Path, str]:
-    """The texts of the spec at `path` and of its hierarchy files beside it, by where they go; the spec is the last.
+    """The texts of the spec at `path` and of its hierarchy files next to it, by where they go; the spec is the last.
 
     `table`: where the table goes, `-` for standard output, which leaves the spec without an input.
     """

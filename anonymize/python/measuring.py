@@ -104,12 +104,12 @@ def audit(
         missing_as: "wildcard" adds a figure where a missing or suppressed cell matches everything.
         no_normalize: compare texts as they stand; without a spec.
         no_header: the first line of a CSV is a row.
-        original: the table this one was made from: columns that are kept are judged beside its quasi-identifiers.
+        original: the table this one was made from: columns that are kept are judged with its quasi-identifiers.
         unit_from: the table this one was made from, which has the unit; with `link`. None: that of the spec.
         link: the file that says which row of it each row is.
         st: the sensitive table of a bucketized release.
         group: the column of groups of a bucketized release.
-        manifest: the file that says what the columns mean; None for the one beside the table.
+        manifest: the file that says what the columns mean; None for the one next to the table.
         previous: an earlier release of the same people.
         previous_link: which row of its input each row of `previous` is.
         by_position: row n is about the same individual in `previous`, or `unit_from`.
@@ -195,7 +195,7 @@ def evaluate(
     threads: int | None = None,
     progress: Following = None,
 ) -> Evaluated:
-    """Measure what a release has lost, beside its original. Nothing is judged: `audit` says whether it is safe.
+    """Measure what a release has lost, compared with its original. Nothing is judged: `audit` says whether it is safe.
 
     Args:
         released: the release, as a path or a frame.
@@ -211,7 +211,7 @@ def evaluate(
         st: the sensitive table of a bucketized release.
         group: the column of groups of a bucketized release in one table.
         link: the file that says which row of the original each released row is.
-        manifest: the file that says what the columns mean; None for the one beside the release.
+        manifest: the file that says what the columns mean; None for the one next to the release.
         parameters: the file of the channels of distorted values, which stands in for the manifest.
         method: how the original of distorted values is estimated.
         threads: None for one per core.
@@ -280,7 +280,7 @@ def attack(
     parameters: str | None = None,
     progress: Following = None,
 ) -> Attacked:
-    """Try attackers on a release: what they learn because of it, beside what they would know without it.
+    """Try attackers on a release: what they learn because of it, compared with what they would know without it.
 
     An excess above `max_excess` raises nothing: `satisfied` says so.
 
@@ -302,7 +302,7 @@ def attack(
         st: the sensitive table of a bucketized release.
         group: the column of groups of a bucketized release in one table.
         link: the file that says which row of the original each released row is.
-        manifest: the file that says what the columns mean; None for the one beside the release.
+        manifest: the file that says what the columns mean; None for the one next to the release.
         parameters: the file of the channels of distorted values, which stands in for the manifest.
         progress: see `release`.
 

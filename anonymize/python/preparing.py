@@ -37,7 +37,7 @@ class Spec:
 
     Args:
         source: the path of a YAML file, or a mapping with its keys.
-        **keys: keys of the spec, over those of a mapping; none beside a file.
+        **keys: keys of the spec, over those of a mapping; none along with a file.
 
     Raises:
         SpecError: with everything that is wrong, each with the nearest key that there is.

@@ -88,8 +88,8 @@ def randomize(
     """Randomized response: the distorted DataFrame, the recipient's parameters, and the report.
 
     `checkpoint`: a folder that the engine's workers can write to and read; it is private, and holds the original
-    categories beside the distorted ones. `on`, `p`: as the command has them. `most_values`, `most_combinations`: as for
-    `release`. `l`: over the spec. Random numbers are those of the workers' operating systems; no seed is taken.
+    categories next to the distorted ones. `on`, `p`: as the command has them. `most_values`, `most_combinations`: as
+    for `release`. `l`: over the spec. Random numbers are those of the workers' operating systems; no seed is taken.
 
     Raises as `release` does.
     """
@@ -118,8 +118,8 @@ def _made(
     """The release. `limits`: those of `EngineLimits` that have a value; `further`: further values of the `Request`.
     Raises UsageError without a checkpoint."""
     from anonymize.request import Request
-    from anonymize.spark.outcome import EngineLimits
     from anonymize.spark.road import release_on_engine
+    from anonymize.spark.searches import EngineLimits
 
     if checkpoint is None:
         name = "randomize" if further["algorithm"] == "randomize" else "release"

@@ -1,4 +1,4 @@
-"""What an engine cannot do, and why: one record, which every road on an engine goes by before it reads a row.
+"""What an engine cannot do, and why: one record, which every road on an engine consults before it reads a row.
 
 A feature of a spec, or an option, that an engine lacks is a line of `LACKS`; whatever command line option `ACCEPTED`
 does not name, an engine lacks as well. What is particular to an algorithm or to one of its options it declares itself:
@@ -244,7 +244,6 @@ def lacking(use: EngineUse) -> Iterator[tuple[str, str]]:
 
 
 def _of_algorithm(use: EngineUse) -> Iterator[tuple[str, str]]:
-    """What an algorithm and its options declare."""
     if alone := ALGORITHMS[use.algorithm].NEEDS.alone:
         yield use.algorithm, f"{alone}; engines have {', '.join(on_engine())}"
     for each in fields(use.options):

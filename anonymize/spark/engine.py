@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 # --- an engine --------------------------------------------------------------------------------------------------------
 # No context, no RDD and no broadcast variable: a session of Spark Connect has none of them. What workers have to know
-# goes with the function that they run. Columns go by their places (`c0`, `c1`, ...) as long as they are worked on, as
-# an engine takes a dot in a name for a field, and names that differ in case for one.
+# goes with the function that they run. Columns are named by their places (`c0`, `c1`, ...) as long as they are worked
+# on, as an engine takes a dot in a name for a field, and names that differ in case for one.
 
 DataFrame: TypeAlias = Any
 """A DataFrame of `pyspark.sql`, classic or of Spark Connect."""
@@ -224,8 +224,8 @@ def _map(
         yield from of_schema(frame, schema).to_batches()
 
 
-# --- columns beside others --------------------------------------------------------------------------------------------
-# What workers make of some columns of whole numbers, put beside the columns of a DataFrame, which stay in the engine.
+# --- columns added to others ------------------------------------------------------------------------------------------
+# What workers make of some columns of whole numbers is added to the columns of a DataFrame, which stay in the engine.
 #
 # Where rows go through a worker whole, every text of theirs is made Arrow and made a row again, and that takes Spark
 # longer than all that is done with them. A function of columns is sent those alone. It may take all rows of a partition

@@ -1,7 +1,7 @@
 """Releases, checks and recodings on an engine from files to files, as commands ask for them: Parquet in, and a folder
 of Parquet files out.
 
-The engine writes a release beside its target, or, where that is not a folder here, into it; what is published
+The engine writes a release next to its target, or, where that is not a folder here, into it; what is published
 has been measured before, from the checkpoint. Reports come first and the release last, as on one machine.
 """
 
@@ -37,8 +37,8 @@ from anonymize.request import Request
 from anonymize.spark.capabilities import AUDIT, DISTORTION, RECODE, EngineUse, refuse
 from anonymize.spark.checking import audit_on_engine, recode_on_engine
 from anonymize.spark.engine import DataFrame, require
-from anonymize.spark.outcome import EngineLimits
 from anonymize.spark.road import release_on_engine
+from anonymize.spark.searches import EngineLimits
 from anonymize.spec import Spec, override
 from anonymize.table import OutputFile
 from anonymize.verify import THRESHOLD
@@ -97,8 +97,8 @@ def release_files(request: Request, engine: Engine) -> dict[str, Any]:
 
 
 def _parameters(request: Request) -> list[str]:
-    """Where the recipient's parameters go, where a release has any. Raises UsageError for a URI that they would stand
-    beside."""
+    """Where the recipient's parameters go, where a release has any. Raises UsageError for a URI that they would be
+    next to."""
     if EngineUse.of_request(request).road != DISTORTION:
         return []
     named = request.manifest or str(request.options.parameters)
@@ -248,8 +248,8 @@ class ParquetFolder:
 
 
 def _without_marks(folder: Path) -> None:
-    """Takes away what Spark writes beside the rows (checksums, a mark that it has ended), which other readers of a
-    folder stumble over."""
+    """Takes away what Spark writes in addition to the rows (checksums, a mark that it has ended), which other readers
+    of a folder stumble over."""
     for each in folder.iterdir():
         if each.name.startswith((".", "_")) and each.is_file():
             each.unlink()

@@ -235,7 +235,6 @@ def released_rows(df: DataFrame, plan: Plan) -> DataFrame:
 
 
 def _with_lots(rows: DataFrame, plan: Plan) -> DataFrame:
-    """The rows with their `LOT`."""
     label = None if plan.boxes else label_expression(plan.learned.books, plan.steps)
     if label is None:
         return beside(rows, plan.learned.keys, partial(_scatter, plan), {LOT: "long"})
@@ -243,7 +242,6 @@ def _with_lots(rows: DataFrame, plan: Plan) -> DataFrame:
 
 
 def _scatter(plan: Plan, chunks: Iterable[Columns]) -> Iterator[pl.DataFrame]:
-    """The lots of the rows of a partition."""
     done = 0
     for keys in chunks:
         labels = labels_of(plan.learned, plan.steps, keys).labels
@@ -273,7 +271,6 @@ def _release(plan: Plan, chunks: Iterable[Columns]) -> Iterator[pl.DataFrame]:
 
 
 def _by_lot(lots: Ints) -> Iterator[Ints]:
-    """The rows of each lot."""
     if lots.min() == lots.max():
         yield np.arange(len(lots))
         return

@@ -43,7 +43,7 @@ WIDEST = 1 << 22
 """How far it may be from the least to the most of keys for each to have a place in a table of codes, which takes a
 fraction of the time of looking them up."""
 HASHED = frozenset({"string", "boolean", "date", "timestamp", "timestamp_ntz", "float", "double"})
-"""Types, beside decimals, of which every engine makes a hash; of others it is that of their text."""
+"""Types, in addition to decimals, of which every engine makes a hash; of others it is that of their text."""
 
 
 def hashed_key(column: str, kind: str) -> str:

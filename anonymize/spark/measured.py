@@ -195,7 +195,7 @@ _MEASURED = {"size": "long", "suppressed": "int", "classes": "long", "results": 
 
 
 def looked_at(reading: TextReading, checks: Sequence[Check]) -> list[str]:
-    """The columns by which the rows of a DataFrame are told apart."""
+    """The columns by which the rows of a DataFrame are distinguished."""
     subjects = _subjects([check for check in checks if check.attribute is not None])
     return [
         *reading.quasi_identifiers,
@@ -206,8 +206,8 @@ def looked_at(reading: TextReading, checks: Sequence[Check]) -> list[str]:
 def measured(
     counts: CountedRows, reading: TextReading, checks: Sequence[Check], threshold: float
 ) -> tuple[Verdict, pl.Series]:
-    """The verdict on a DataFrame whose columns go by their places, but for what its order and the columns that pass
-    through tell; and the sizes of its classes that are not suppressed."""
+    """The verdict on a DataFrame whose columns are named by their places, but for what its order and the columns that
+    pass through tell; and the sizes of its classes that are not suppressed."""
     places = [place for place, check in enumerate(checks) if check.attribute is not None]
     of_attributes = [checks[place] for place in places]
     values = {subject: _values(counts, reading, subject, of_attributes) for subject in _subjects(of_attributes)}

@@ -7,7 +7,7 @@ that has been measured. What is required, refused and reported is that of one ma
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property, partial
 from typing import Any
@@ -50,8 +50,7 @@ from anonymize.spark.engine import (
 )
 from anonymize.spark.learned import CodeBook, distinct_rows
 from anonymize.spark.measured import COUNT, VALUE, CountedRows, check_rows, looked_at
-from anonymize.spark.outcome import EngineDraft, EngineFrame, EngineLimits, EngineOutcome
-from anonymize.spark.searches import counted_search, parted_search
+from anonymize.spark.searches import EngineFrame, EngineLimits, EngineOutcome, counted_search, parted_search
 from anonymize.spec import Spec, resolve
 from anonymize.spec.patterns import left_over_warnings
 from anonymize.table import Attribute
@@ -65,6 +64,23 @@ class EngineRelease:
 
     rows: DataFrame
     report: dict[str, Any]
+    parameters: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class EngineDraft:
+    """A release that has been written and measured. `rows`: what is published, its columns by their places. `kept`: the
+    places of the columns that are those of the input; `apart`: see `CountedRows`. `blocks`: those of the report that
+    depend on the family, by the verdict; `options`: what the report says of the search. `left_out`: as `EngineOutcome`
+    has it. `parameters`: of the recipient of a distorted release."""
+
+    rows: DataFrame
+    verdict: Verdict
+    kept: Sequence[str]
+    blocks: Callable[[Verdict], Blocks]
+    options: Mapping[str, Any]
+    left_out: int = 0
+    apart: pl.DataFrame | None = None
     parameters: dict[str, Any] | None = None
 
 

@@ -1,16 +1,18 @@
-"""The searches that an engine has: recoding that treats all rows alike, from distinct rows, and Mondrian and local
-recoding, in parts that workers search."""
+"""The searches that an engine has, of a DataFrame that is released: recoding that treats all rows alike, from distinct
+rows, and Mondrian and local recoding, in parts that workers search."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import polars as pl
 
-from anonymize.algorithms import ALGORITHMS, Context
+from anonymize.algorithms import ALGORITHMS, Context, reads_workload
 from anonymize.algorithms.base import why_not_reusable
 from anonymize.algorithms.mondrian import CANDIDATES, TRIAL_ROWS, RuleSearch, best_rule
 from anonymize.algorithms.splitting.parts import PART_ROWS, upper_parts
@@ -22,8 +24,10 @@ from anonymize.families.steps import suppression_limit
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
 from anonymize.recoding import Levels, Recoding, Regions, Released, SingleDimensional, render
 from anonymize.records import dataclass
+from anonymize.request import Request
+from anonymize.spark.checking import FrameReading, reading_of
 from anonymize.spark.cutting import Demands, EngineRows
-from anonymize.spark.engine import Columns, DataFrame, beside, read_otherwise
+from anonymize.spark.engine import Columns, DataFrame, beside, held, in_order, named_by_place, places_of, read_otherwise
 from anonymize.spark.growing import (
     LOCAL_ROWS,
     CellTexts,
@@ -34,9 +38,122 @@ from anonymize.spark.growing import (
     part_classes,
     released_rows,
 )
-from anonymize.spark.learned import CodeBook, Learned, distinct_rows
-from anonymize.spark.outcome import EngineFrame, EngineOutcome, with_targets
-from anonymize.table import Attribute, Table
+from anonymize.spark.learned import MOST_COMBINATIONS, MOST_VALUES, CodeBook, Learned, distinct_rows, learn
+from anonymize.spec import Spec
+from anonymize.spec.columns import Sensitive
+from anonymize.table import Attribute, Table, TargetColumn
+from anonymize.table.model import as_target
+
+# --- what a search begins with, and ends with -------------------------------------------------------------------------
+
+
+def coded(spec: Spec, targets: Iterable[str]) -> Spec:
+    """The spec of what is coded: its targets are sensitive attributes, unless they are quasi-identifiers."""
+    kinds = spec.targets()
+    own = {name: Sensitive(type=kinds[name]) for name in targets if name not in spec.quasi_identifiers}
+    return spec.model_copy(update={"sensitive": {**own, **spec.sensitive}})
+
+
+def with_targets(table: Table, targets: Iterable[str]) -> Table:
+    """The table with its targets, each of which it has as a quasi-identifier or as a sensitive attribute."""
+    known = {each.name: as_target(each) for each in table.attributes}
+    for own in table.sensitive:
+        known[own.name] = TargetColumn(own.name, own.codes, own.size, own.missing, own.values, own.texts)
+    return replace(table, targets=tuple(known[name] for name in targets))
+
+
+@dataclass(frozen=True)
+class EngineLimits:
+    """How an engine works. `checkpoint`: a folder that it and its workers can write to. `part_rows`: rows that a worker
+    searches at once; None: what is usual with the algorithm. `most_values`, `most_combinations`: different values of a
+    column, and combinations of them, that the driver takes."""
+
+    checkpoint: str
+    part_rows: int | None = None
+    most_values: int = MOST_VALUES
+    most_combinations: int = MOST_COMBINATIONS
+
+
+@dataclass(frozen=True)
+class EngineFrame:
+    """A DataFrame that is released: its `rows`, their columns by their places, and what the driver has `learned`."""
+
+    request: Request
+    limits: EngineLimits
+    requirements: tuple[Requirement, ...]
+    rows: DataFrame
+    layout: EngineColumns
+    learned: Learned
+
+    @classmethod
+    def read(
+        cls, df: DataFrame, request: Request, requirements: tuple[Requirement, ...], limits: EngineLimits
+    ) -> EngineFrame:
+        """Counts the values of the columns that count; raises as `learn` does."""
+        spec, needs = request.spec, ALGORITHMS[request.algorithm].NEEDS
+        layout, rows = EngineColumns(places_of(df.columns), spec.roles()), named_by_place(df)
+        known = cls(request, limits, requirements, rows, layout, None)  # type: ignore[arg-type]  # it is learned next
+        learned = learn(
+            rows,
+            layout.places,
+            coded(spec, known.targets),
+            requirements,
+            limits.most_values,
+            at_levels=not needs.levels,
+        )
+        return replace(known, learned=learned)
+
+    @property
+    def spec(self) -> Spec:
+        """What is released, and how."""
+        return self.request.spec
+
+    @property
+    def targets(self) -> list[str]:
+        """The targets that the search looks at."""
+        request = self.request
+        return list(request.spec.targets()) if reads_workload(ALGORITHMS[request.algorithm], request.options) else []
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The places of the columns that are released, by their names."""
+        return self.layout.released
+
+    @property
+    def reading(self) -> FrameReading:
+        """How the release is measured."""
+        columns = {name: [self.places[name]] for name in self.spec.quasi_identifiers}
+        reading = reading_of(self.spec, [place for (place,) in columns.values()], self.places)
+        return FrameReading(self.spec, reading, self.places, columns)
+
+    def written(self, released: DataFrame, *, together: bool = False) -> DataFrame:
+        """The released rows, in order, as they were written to the checkpoint. `together`: see `in_order`."""
+        order = self.spec.output.row_order
+        groups = [*self.layout.made], self.layout.passing
+        ordered = in_order(released, order, groups, self.learned.rows, together)
+        return held(ordered, self.limits.checkpoint, f"release-{uuid4().hex}")
+
+
+@dataclass(frozen=True)
+class EngineOutcome:
+    """What was found. `rows`: the released rows, in any order, their columns by their places.
+
+    `options`, `recoding`: what the report says of the search, and of what it found. `levels`: the pairs (level, height)
+    of a generalization that is the same for all rows. `left_out`: rows of the input that are not among those of the
+    release. `labelled`: numbers are shown as labels of their hierarchy. `small`: no class has more rows than a worker
+    holds at once. `as_one_class`: the rows as one class, where that is released instead once too many read as
+    suppressed.
+    """
+
+    rows: DataFrame
+    options: Mapping[str, Any]
+    recoding: Mapping[str, Any]
+    levels: Sequence[tuple[int, int]] | None = None
+    left_out: int = 0
+    labelled: bool = False
+    small: bool = False
+    as_one_class: Callable[[], DataFrame] | None = None
+
 
 # --- all rows alike ---------------------------------------------------------------------------------------------------
 # Full-domain or single-dimensional recoding: the engine counts combinations, one machine searches, workers look up.
@@ -186,7 +303,6 @@ def _planned(known: EngineFrame, demands: Demands, part_rows: int) -> Plan:
 
 
 def _check_feasible(learned: Learned, requirements: Sequence[Requirement]) -> None:
-    """Raises InfeasibleError where all rows as one class do not meet a requirement."""
     histograms = {}
     for column, counts in zip(learned.sensitive, learned.counts[len(learned.attributes) :], strict=True):
         histograms[column.name] = Histogram.of(column, Runs.of_one(counts), 1)

@@ -100,7 +100,7 @@ def test_a_release_of_other_rows_is_refused(
         kept = rows if change == "twice" else rows.filter("c0 != 7")
         return kept if change == "lost" else kept.unionAll(rows.filter("c0 = 8"))
 
-    monkeypatch.setattr("anonymize.spark.outcome.in_order", broken)
+    monkeypatch.setattr("anonymize.spark.searches.in_order", broken)
     with pytest.raises(DataError, match="changed when they were read again"):
         spark.release(frame_of(TABLE), SPEC, checkpoint=str(tmp_path))
 
