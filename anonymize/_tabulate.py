@@ -10,10 +10,9 @@ publish                  reports and folder take their places; or none does
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -76,7 +75,6 @@ def tabulate(request: Tabulate) -> dict[str, Any]:
 
 
 def _walked(request: Tabulate, settings: Tabulation) -> dict[str, Any]:
-    """The road itself."""
     clock, paths, charging = Clock(), _paths(request), _charging(request)
     with opened(request.spec, paths) as files, OutputFolder(request.output, MANIFEST, force=request.force) as folder:
         _refuse_inside(request, folder)
@@ -100,7 +98,8 @@ def _walked(request: Tabulate, settings: Tabulation) -> dict[str, Any]:
         bill = charging.beside({}, files.source.sha256)
         report |= {} if request.public else bill.block
         report["warnings"] += bill.said
-        files.publish(report, bill.committing(_with(folder, dry_run=request.dry_run)))
+        folders = [] if request.dry_run else [folder]
+        files.publish(report, bill.committing(lambda outputs: commit([*outputs, *folders])))
     return report
 
 
@@ -120,7 +119,6 @@ class TableRun:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """One stage of the road: timed, and reported as progress."""
         self.request.progress(name, 0, 0)
         with self.clock(name):
             yield
@@ -134,11 +132,6 @@ class TableRun:
         self.charging.before_draw(self.files.source.sha256, charge)
 
 
-def _with(folder: OutputFolder, *, dry_run: bool) -> Callable[[Sequence[OutputFile]], None]:
-    """What gives reports and the folder their places; on a dry run the reports alone."""
-    return lambda outputs: commit([*outputs, *([] if dry_run else [folder])])
-
-
 # --- what was asked for -----------------------------------------------------------------------------------------------
 
 
@@ -147,13 +140,12 @@ def check_tables(spec: Spec, source: Source | None) -> None:
     far as the spec says it."""
     settings = settings_of(spec)
     if source is None:
-        CHECKS[settings.mechanism](
-            expand(spec, (*settings.grouped_by, *settings.measured), lenient=True), settings, None
-        )
-        return check_drawn(spec, settings)
-    spec = resolve(spec, source.columns).of_types(source.numeric)
-    table, grid = _gridded(spec, settings, source)
-    CHECKS[settings.mechanism](spec, settings, (grid, table))
+        expanded = expand(spec, (*settings.grouped_by, *settings.measured), lenient=True)
+        CHECKS[settings.mechanism](expanded, settings, None)
+    else:
+        spec = resolve(spec, source.columns).of_types(source.numeric)
+        table, grid = _gridded(spec, settings, source)
+        CHECKS[settings.mechanism](spec, settings, (grid, table))
     check_drawn(spec, settings)
 
 
@@ -170,9 +162,8 @@ def settings_of(spec: Spec) -> Tabulation:
     """The tables of a spec. Raises UsageError where there are none, and for what they would not do justice to."""
     if spec.tabulate is None:
         message = "`tabulate` is missing: the spec says of no table what it counts"
-        raise UsageError(
-            spec.problem((), message, "tabulate: {mechanism: suppression, tables: [{by: [...], count: true}]}")
-        )
+        hint = "tabulate: {mechanism: suppression, tables: [{by: [...], count: true}]}"
+        raise UsageError(spec.problem((), message, hint))
     if spec.weight_column is not None:
         message = "`sampling_weight`: tables count the rows of the input, and not the population that they stand for"
         raise UsageError(spec.problem(("sampling_weight",), message, "take it out, and list the column elsewhere"))
@@ -181,9 +172,8 @@ def settings_of(spec: Spec) -> Tabulation:
         raise UsageError(spec.problem(("treatments",), message, "tabulate a release of `perturb`, or take them out"))
     if spec.tabulate.mechanism == "dp" and spec.privacy.differential is None:
         message = "`privacy.differential` is missing: `mechanism: dp` spends it"
-        raise UsageError(
-            spec.problem(("tabulate", "mechanism"), message, "privacy: {differential: {epsilon: 1, delta: 1e-9}}")
-        )
+        hint = "privacy: {differential: {epsilon: 1, delta: 1e-9}}"
+        raise UsageError(spec.problem(("tabulate", "mechanism"), message, hint))
     return spec.tabulate
 
 
@@ -243,7 +233,6 @@ def _read_alike(spec: Spec, source: Source) -> Iterator[Caution]:
 
 
 def _recount(run: TableRun, grid: TableGrid, table: Table) -> Recount:
-    """What counts the input again."""
     source = run.files.source
     return Recount(
         source.scan(),
@@ -271,11 +260,12 @@ def _secret(request: Tabulate) -> bytes | None:
 
 
 def _write(run: TableRun, grid: TableGrid, tabulated: Tabulated) -> list[WrittenTable]:
-    """The tables and their manifest, in the folder."""
     written, separator, decimal = [], run.files.source.separator, _decimal(run)
     for number, table in enumerate(tabulated.tables, 1):
         path = run.folder.part / file_name(number, table.measured)
-        _put(path, table.frame(grid, decimal), separator)
+        with OutputFile(path, separator=separator) as output:
+            output.write([table.frame(grid, decimal)])
+            output.commit()
         written.append(WrittenTable(path, separator, table.measured, decimal))
     details = {} if decimal == "." else {"decimal": decimal}
     details |= {} if run.spec.unit is None else {"counted": run.settings.counted}
@@ -292,12 +282,6 @@ def _decimal(run: TableRun) -> str:
     return "," if any(each.decimal == "," for each in notations) else "."
 
 
-def _put(path: Path, frame: pl.DataFrame, separator: str) -> None:
-    with OutputFile(path, separator=separator) as output:
-        output.write([frame])
-        output.commit()
-
-
 # --- the report -------------------------------------------------------------------------------------------------------
 
 
@@ -308,9 +292,8 @@ def _report(run: TableRun, tabulated: Tabulated, audit: TableAudit) -> dict[str,
     models = [(replace(each, achieved={}) if public else each).as_dict() for each in audit.results]
     tables = [_table(number, each) for number, each in enumerate(tabulated.tables, 1)]
     private = {} if public else {"private": {**tabulated.private, "measures": audit.figures}}
-    details = {
-        name: each for name, each in tabulated.details.items() if name != "measurements"
-    }  # the manifest has them
+    details = {**tabulated.details}
+    details.pop("measurements", None)  # the manifest has them
     blocks = {
         "algorithm": {"name": "tabulate", "family": "tables", "options": {"mechanism": mechanism}, "seed": None},
         "privacy": {"satisfied": state.satisfied, "state": str(state), "verified": True, "models": models},
@@ -340,12 +323,10 @@ def _truncated(tabulated: Tabulated, beside: str) -> list[Caution]:
     if not (left_out := tabulated.private.get("rows_left_out")):
         return []
     most = tabulated.details["rows_per_unit"]
-    said = (
-        f"rows_per_unit: {left_out:,} rows were left out, as individuals have more than {most}: figures are of the rest"
-    )
+    why = f"as individuals have more than {most}: figures are of the rest"
     setting = f"`tabulate: {{{beside}dp: {{rows_per_unit: {most + 1}}}}}`"
     more = f"{setting}, or more, counts more of them, with noise that grows alike"
-    return [Caution.of(said, more)]
+    return [Caution.of(f"rows_per_unit: {left_out:,} rows were left out, {why}", more)]
 
 
 def _table(number: int, table: ShownTable) -> dict[str, Any]:
@@ -368,7 +349,5 @@ def _unjudged(spec: Spec) -> list[Caution]:
     fewest = tabulate is not None and tabulate.mechanism == "suppression" and tabulate.rules.minimum is None
     names = [*(["k"] if spec.privacy.k and not fewest else []), *(["l"] if spec.privacy.l else [])]
     names += [entry.model for entry in spec.privacy.models]
-    if not names:
-        return []
     said = f"{', '.join(names)}: required of a release of rows, and not judged here; tables have no rows"
-    return [Caution.of(said, "`tabulate` says what protects them")]
+    return [Caution.of(said, "`tabulate` says what protects them")] if names else []

@@ -109,11 +109,8 @@ class Result:
 
 def alike_counted(values: int) -> str:
     """That so many values do not count by themselves, and what says that they do."""
-    look = (
-        "1 value, which looks like another one or reads"
-        if values == 1
-        else (f"{values} values, which look like others or read")
-    )
+    several = f"{values} values, which look like others or read"
+    look = "1 value, which looks like another one or reads" if values == 1 else several
     return f"not counting {look} as unknown (`normalize: exact` of the column does)"
 
 

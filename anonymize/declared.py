@@ -25,7 +25,6 @@ from anonymize.verify.synthetic import DeclaredDomain, SyntheticManifest, faults
 from anonymize.verify.table import by_position, plain
 
 # --- populations ------------------------------------------------------------------------------------------------------
-# Populations that privacy models name, for a check: as text, with what is needed to read the cells of a table.
 
 
 def with_people(
@@ -45,9 +44,9 @@ def with_people(
     domains = None if original is None or not any(weighing) else _domains(spec, original, columns)
     return [
         replace(
-            check, people=populations.get(str(check.parameters.get("population"))), domains=domains if each else None
+            check, people=populations.get(str(check.parameters.get("population"))), domains=domains if own else None
         )
-        for check, each in zip(checks, weighing, strict=True)
+        for check, own in zip(checks, weighing, strict=True)
     ]
 
 
@@ -106,7 +105,6 @@ def _people(spec: Spec, source: Source, columns: Mapping[str, Sequence[str]]) ->
 
 
 # --- levels and codes -------------------------------------------------------------------------------------------------
-# Levels and codes that a spec declares, handed to the check with the hierarchies and counts that it needs.
 
 
 def declared(spec: Spec, columns: Mapping[str, Sequence[str]], original: pl.LazyFrame | None) -> list[Declared]:
@@ -126,7 +124,6 @@ def declared(spec: Spec, columns: Mapping[str, Sequence[str]], original: pl.Lazy
 
 
 # --- synthetic tables -------------------------------------------------------------------------------------------------
-# A synthetic table, for a check: what its manifest declares, and the public domain that the spec has.
 
 
 def declared_synthetic(block: Mapping[str, Any], path: str | None) -> SyntheticManifest:
@@ -150,11 +147,8 @@ def _with_points(spec: Spec, table: pl.LazyFrame, absent: Sequence[str]) -> pl.L
     """A table whose numbers are written as those of the input, with numbers as the manifest has them."""
     schema, places = table.collect_schema(), by_position(table)
     notations = {name: spec.notation_of_table(name) for name, kind in schema.items() if is_text(kind)}
+    cells = {name: (places[name], each) for name, each in notations.items() if each.decimal != "."}
     return table.with_columns(
-        pl.when(places[name].is_in(list(absent)))
-        .then(places[name])
-        .otherwise(with_point(places[name], each))
-        .alias(name)
-        for name, each in notations.items()
-        if each.decimal != "."
+        pl.when(cell.is_in(list(absent))).then(cell).otherwise(with_point(cell, each)).alias(name)
+        for name, (cell, each) in cells.items()
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,6 @@ from anonymize.dp.sampler import Clique, Columns, junction_tree
 from anonymize.records import dataclass
 
 # --- mirror descent ---------------------------------------------------------------------------------------------------
-# The distribution over a junction tree that lies nearest to measured marginals, by mirror descent in numpy.
-#
 # The loss is the sum of squares of (marginal - measured) / sigma over all cells of all measurements, halved. Mirror
 # descent over distributions (McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential
 # privacy, ICML 2019, algorithm 1) multiplies the distribution by exp(-step * gradient), here with momentum: a share of
@@ -29,9 +28,6 @@ from anonymize.records import dataclass
 # of the measured columns and makes them agree again by one pass of messages to the root and one back: sums and products
 # of tables, and no logarithm of a large one. Nothing is compiled, so that a model of other columns costs no more than
 # its steps. Axes of every table are in the order of the table's columns.
-#
-#
-# from __future__ import annotations
 
 BLOCK = 25
 """Steps between two looks at the progress."""
@@ -53,24 +49,20 @@ class MeasuredCounts:
 
 
 @dataclass(frozen=True)
-class _Join:
-    """A part of the tree and the part before it that has their common columns: the axes that each sums out, and the
-    shapes in which a table of the common columns multiplies each."""
-
-    parent: int
-    own_axes: tuple[int, ...]
-    parent_axes: tuple[int, ...]
-    own_shape: tuple[int, ...]
-    parent_shape: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class _Summed:
-    """A marginal that is summed from another or a part: over which axes; and its shape when it is spread again."""
+    """A marginal that is summed from another or a part, `source`: over which axes; and its shape when it is spread
+    again."""
 
     source: int
     axes: tuple[int, ...]
     shape: tuple[int, ...]
+
+
+class _Join(NamedTuple):
+    """The common columns of a part of the tree and of the one before it that has them, as they are summed from each."""
+
+    own: _Summed
+    parent: _Summed
 
 
 class MirrorDescent:
@@ -165,8 +157,7 @@ class MirrorDescent:
         own, before = self.parts[number], {name for part in self.parts[:number] for name in part}
         common = tuple(name for name in own if name in before)
         parent = next(place for place, part in enumerate(self.parts) if set(common) <= set(part))
-        up, down = self._summed(own, number, common), self._summed(self.parts[parent], parent, common)
-        return _Join(parent, up.axes, down.axes, up.shape, down.shape)
+        return _Join(self._summed(own, number, common), self._summed(self.parts[parent], parent, common))
 
     def _potentials(self, start: Mapping[Columns, Floats]) -> dict[int, Floats]:
         """The factors to begin with, over the columns of targets that no other contains."""
@@ -182,16 +173,15 @@ class MirrorDescent:
         for place, table in self.potentials.items():
             logs[self.in_parts[place].source] += table.reshape(self.in_parts[place].shape)
         messages: list[Floats] = []
-        for number in reversed(range(1, len(logs))):
-            join = self.joins[number - 1]
-            messages.append(_log_sum(logs[number], join.own_axes))
-            logs[join.parent] = logs[join.parent] + messages[-1].reshape(join.parent_shape)
+        for own, parent in reversed(self.joins):
+            messages.append(_log_sum(logs[own.source], own.axes))
+            logs[parent.source] = logs[parent.source] + messages[-1].reshape(parent.shape)
         root = np.exp(logs[0] - logs[0].max())
         shares, separators = [np.maximum(root / root.sum(), LEAST_SHARE)], []
-        for join, log, message in zip(self.joins, logs[1:], reversed(messages), strict=True):
-            separators.append(shares[join.parent].sum(axis=join.parent_axes))
-            conditional = np.exp(log - message.reshape(join.own_shape))
-            shares.append(np.maximum(conditional * separators[-1].reshape(join.own_shape), LEAST_SHARE))
+        for (own, parent), log, message in zip(self.joins, logs[1:], reversed(messages), strict=True):
+            separators.append(shares[parent.source].sum(axis=parent.axes))
+            conditional = np.exp(log - message.reshape(own.shape))
+            shares.append(np.maximum(conditional * separators[-1].reshape(own.shape), LEAST_SHARE))
         return shares, separators
 
     def _stepped(self, move: Mapping[int, Floats]) -> tuple[list[Floats], list[Floats]]:
@@ -200,27 +190,25 @@ class MirrorDescent:
         for place, logs in move.items():
             tables[self.in_parts[place].source] *= np.exp(logs - logs.max()).reshape(self.in_parts[place].shape)
         messages: list[Floats] = []
-        for number in reversed(range(1, len(tables))):
-            join = self.joins[number - 1]
-            messages.append(np.maximum(tables[number].sum(axis=join.own_axes), LEAST_SHARE))
-            tables[join.parent] *= (messages[-1] / self.separators[number - 1]).reshape(join.parent_shape)
+        for (own, parent), separator in zip(reversed(self.joins), reversed(self.separators), strict=True):
+            messages.append(np.maximum(tables[own.source].sum(axis=own.axes), LEAST_SHARE))
+            tables[parent.source] *= (messages[-1] / separator).reshape(parent.shape)
         tables[0] = np.maximum(tables[0] / tables[0].sum(), LEAST_SHARE)
         separators: list[Floats] = []
-        for number, (join, message) in enumerate(zip(self.joins, reversed(messages), strict=True), 1):
-            separators.append(tables[join.parent].sum(axis=join.parent_axes))
-            tables[number] *= (separators[-1] / message).reshape(join.own_shape)
-            np.maximum(tables[number], LEAST_SHARE, out=tables[number])
+        for (own, parent), message in zip(self.joins, reversed(messages), strict=True):
+            separators.append(tables[parent.source].sum(axis=parent.axes))
+            tables[own.source] *= (separators[-1] / message).reshape(own.shape)
+            np.maximum(tables[own.source], LEAST_SHARE, out=tables[own.source])
         return tables, separators
 
     def _marginals(self, shares: Sequence[Floats]) -> list[Floats]:
         """Of each target: of the total."""
         made: list[Floats] = []
         for nested, part in zip(self.nested, self.in_parts, strict=True):
-            made.append(
-                self.total * shares[part.source].sum(axis=part.axes)
-                if nested is None
-                else made[nested.source].sum(axis=nested.axes)
-            )
+            if nested is None:
+                made.append(self.total * shares[part.source].sum(axis=part.axes))
+            else:
+                made.append(made[nested.source].sum(axis=nested.axes))
         return made
 
     def _loss(self, marginals: Sequence[Floats]) -> float:
@@ -317,12 +305,8 @@ def nearest_counts(noisy: Floats, total: float) -> Floats:
 
 def independent(sizes: Mapping[str, int], measurements: Sequence[Measurement], total: float) -> FittedModel:
     """The model of measurements of single columns."""
-    cliques = []
-    for name, size in sizes.items():
-        own = [each for each in measurements if each.columns == (name,)]
-        precision = [1 / each.sigma**2 for each in own]
-        noisy = np.average([each.values for each in own], axis=0, weights=precision)
-        cliques.append(Clique.of_counts((name,), (size,), nearest_counts(noisy, total)))
+    noisy = {each.columns: each.counts for each in _targets([each for each in measurements if len(each.columns) == 1])}
+    cliques = (Clique.of_counts((name,), (size,), nearest_counts(noisy[name,], total)) for name, size in sizes.items())
     return FittedModel(tuple(cliques), total)
 
 

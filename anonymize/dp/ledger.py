@@ -28,6 +28,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import reduce
 from hmac import compare_digest
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,6 @@ class Entries:
 
     @property
     def total(self) -> Total:
-        """What was spent."""
         return Total.of(self.charges, self.budget.delta)
 
     def left(self, delta: float, *, zcdp: bool = True) -> dict[str, float]:
@@ -100,27 +100,31 @@ class Entries:
         return {"epsilon": epsilon, "delta": reached, "rho": rho}
 
     def charged(self, charge: Charge) -> Entries:
-        """The ledger's entries with one charge more."""
         chain = _digest([self.last, len(self.charges) + 1, asdict(charge)])
         return replace(self, charges=(*self.charges, charge), chains=(*self.chains, chain))
 
     def content(self) -> dict[str, Any]:
         """The file, but for the seal."""
         charges = [asdict(each) | {"chain": chain} for each, chain in zip(self.charges, self.chains, strict=True)]
-        about = {
+        return {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "tool": __version__,
             "id": self.id,
             "key": self.key,
+            "budget": self.budget.model_dump(),
+            "individual": self.individual,
+            "counter": len(charges),
+            "charges": charges,
         }
-        about |= {"budget": self.budget.model_dump(), "individual": self.individual, "counter": len(charges)}
-        return about | {"charges": charges}
 
     def text(self, key: Key) -> str:
-        """The file, sealed."""
         content = self.content()
         return json.dumps(content | {"seal": _seal(content, key)}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _refused(message: str, path: Path, hint: str) -> UsageError:
+    return UsageError(Problem(message, os.fspath(path), hint=hint))
 
 
 def _beyond_rounding(left: float, whole: float) -> float:
@@ -147,17 +151,16 @@ def entries_of(path: Path, key: Key | None = None) -> Entries:
     try:
         if os.stat(path).st_nlink > 1:
             hint = "copy it to a file of its own: a charge would go to one of the names alone"
-            raise UsageError(Problem("is one file under several names", os.fspath(path), hint=hint))
+            raise _refused("is one file under several names", path, hint)
         content = json.loads(path.read_text(encoding="utf-8"))
         entries = _entries(content)
     except FileNotFoundError:
-        hint = "it is made by the first release with --budget"
-        raise UsageError(Problem("there is no ledger", os.fspath(path), hint=hint)) from None
+        raise _refused("there is no ledger", path, "it is made by the first release with --budget") from None
     except OSError as error:
         raise DataError(Problem(f"cannot be read: {reason(error)}", os.fspath(path))) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         message = f"is not a ledger of format_version {FORMAT_VERSION}, or is damaged"
-        raise UsageError(Problem(message, os.fspath(path), hint="take a copy of it that is not")) from None
+        raise _refused(message, path, "take a copy of it that is not") from None
     _check_unchanged(content, entries, path, key)
     _check_last(entries, path)
     return entries
@@ -181,27 +184,22 @@ def _entries(content: Mapping[str, Any]) -> Entries:
 def _charge(content: Mapping[str, Any]) -> Charge:
     charge = Charge(**content)
     figures = [getattr(charge, name) for name in SUMMED]
-    if not all(isinstance(each, float) and 0 <= each < math.inf for each in figures) and any(
-        each is not None for each in figures
-    ):
+    bounded = all(isinstance(each, float) and 0 <= each < math.inf for each in figures)
+    if not bounded and any(each is not None for each in figures):
         raise ValueError
     return charge
 
 
 def _check_unchanged(content: Mapping[str, Any], entries: Entries, path: Path, key: Key | None) -> None:
     """Raises UsageError for a ledger that is not as it was written."""
-    again = replace(entries, charges=(), chains=())
-    for charge in entries.charges:
-        again = again.charged(charge)
+    again = reduce(Entries.charged, entries.charges, replace(entries, charges=(), chains=()))
     if key is not None and entries.key != key.fingerprint:
-        raise UsageError(
-            Problem("is a ledger of another key", os.fspath(path), hint="take the key that it was made with")
-        )
+        raise _refused("is a ledger of another key", path, "take the key that it was made with")
     body = {name: value for name, value in content.items() if name != "seal"}
     sealed = key is None or compare_digest(str(content.get("seal")), _seal(body, key))
     if again.chains != entries.chains or content.get("counter") != len(entries.charges) or not sealed:
         message = "has been changed since it was written: its charges are not those that were sealed"
-        raise UsageError(Problem(message, os.fspath(path), hint="take a copy of it that was not"))
+        raise _refused(message, path, "take a copy of it that was not")
 
 
 def _check_last(entries: Entries, path: Path) -> None:
@@ -211,15 +209,15 @@ def _check_last(entries: Entries, path: Path) -> None:
         return
     if record.get("id") != entries.id:
         message = f"{lock_of(path)} belongs to another ledger, which this one has replaced"
-        raise UsageError(Problem(message, os.fspath(path), hint="put that one back, or keep this one elsewhere"))
+        raise _refused(message, path, "put that one back, or keep this one elsewhere")
     counter = int(record.get("counter", 0))
     known = (entries.head, *entries.chains)
     if counter > len(entries.charges):
         message = f"{lock_of(path)} belongs to a later one: charges are missing from this one"
-        raise UsageError(Problem(message, os.fspath(path), hint="take the last one"))
+        raise _refused(message, path, "take the last one")
     if record.get("chain") != known[counter]:
         message = f"{lock_of(path)} records a charge that this one does not have: the ledger was forked"
-        raise UsageError(Problem(message, os.fspath(path), hint="take the one that has it"))
+        raise _refused(message, path, "take the one that has it")
 
 
 def _record(path: Path) -> dict[str, Any] | None:
@@ -286,11 +284,9 @@ class Ledger:
     def _with(self, charge: Charge) -> Entries:
         before = self._entries(charge.individual)
         if before.individual != charge.individual:
-            message = (
-                f"the ledger is about {_named(before.individual)}, and this release about {_named(charge.individual)}"
-            )
+            own, other = _named(before.individual), _named(charge.individual)
             hint = "name the same people by the same `unit`, or keep a ledger for each"
-            raise UsageError(Problem(message, os.fspath(self.path), hint=hint))
+            raise _refused(f"the ledger is about {own}, and this release about {other}", self.path, hint)
         entries = before.charged(charge)
         if charge.bounded and entries.total.epsilon > entries.budget.epsilon * (1 + TOLERANCE):
             raise InfeasibleError(self._over(before, charge))
@@ -313,20 +309,16 @@ class Ledger:
         if os.path.lexists(self.path):
             entries = entries_of(self.path, self.key)
             if self.budget is not None and self.budget != entries.budget:
-                cap = entries.budget
-                message = (
-                    f"the ledger was made for epsilon {cap.epsilon:g} at delta {cap.delta:g}, the spec has another"
-                )
-                raise UsageError(Problem(message, os.fspath(self.path), hint="the cap is fixed when a ledger is made"))
+                cap = f"epsilon {entries.budget.epsilon:g} at delta {entries.budget.delta:g}"
+                message = f"the ledger was made for {cap}, the spec has another"
+                raise _refused(message, self.path, "the cap is fixed when a ledger is made")
             return entries
         if _record(self.path) is not None:
             message = f"the ledger is gone: {lock_of(self.path)} has it on record"
-            raise UsageError(
-                Problem(message, os.fspath(self.path), hint="put it back; a new one would forget its charges")
-            )
+            raise _refused(message, self.path, "put it back; a new one would forget its charges")
         if self.budget is None:
             message = "there is no ledger, and the spec has no budget for a new one"
-            raise UsageError(Problem(message, os.fspath(self.path), hint="budget: {epsilon: 4, delta: 1.0e-8}"))
+            raise _refused(message, self.path, "budget: {epsilon: 4, delta: 1.0e-8}")
         return Entries(secrets.token_hex(8), self.key.fingerprint, self.budget, individual)
 
 

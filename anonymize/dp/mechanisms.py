@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymize.classes import run_starts
 from anonymize.domain import Codes, Floats, Ints
 from anonymize.errors import Problem, UsageError
 from anonymize.records import dataclass
@@ -67,6 +68,15 @@ def gaussian_mechanism(sigma: float) -> Any:
     library = opendp()
     vectors = library.vector_domain(library.atom_domain(T="i64"))
     return library.m.make_gaussian(vectors, library.l2_distance(T="f64"), scale=float(sigma))
+
+
+def _noisy_max(measure: Any, scale: float, *, monotonic: bool = False) -> Any:
+    """opendp's largest of scores with Gumbel noise; its map takes their largest distance to a cost by the measure.
+    `monotonic`: of neighbouring tables, all scores go the same way."""
+    library = opendp()
+    vectors = library.vector_domain(library.atom_domain(T="f64", nan=False))
+    distance = library.linf_distance(T="f64", monotonic=monotonic)
+    return library.m.make_noisy_max(vectors, distance, measure, scale=float(scale))
 
 
 def epsilon_of(rho: float, delta: float) -> float:
@@ -155,11 +165,8 @@ class Spending:
     def noisy_max(self, scores: Floats, sensitivity: float, rho: float, of: tuple[str, ...] = ()) -> int:
         """The place of the largest score after Gumbel noise is added to each (the exponential mechanism), at a cost of
         at most `rho`. `sensitivity`: by how much any score of neighbouring tables differs at most."""
-        library = opendp()
-        vectors = library.vector_domain(library.atom_domain(T="f64", nan=False))
         scale = sensitivity / (2 * rho) ** 0.5 * (1 + 1e-12)
-        measure = library.zero_concentrated_divergence()
-        mechanism = library.m.make_noisy_max(vectors, library.linf_distance(T="f64"), measure, scale=float(scale))
+        mechanism = _noisy_max(opendp().zero_concentrated_divergence(), scale)
         self._enter(Draw(NOISY_MAX, of, scale, float(sensitivity), mechanism.map(float(sensitivity))))
         return int(mechanism([float(score) for score in scores]))
 
@@ -174,10 +181,7 @@ def exponential(scores: Floats, sensitivity: float, epsilon: float) -> int:
     """The place of the largest score by the exponential mechanism, at a cost of at most `epsilon` of pure differential
     privacy. `sensitivity`: by how much any score of neighbouring tables differs at most, all of them going the same
     way, up or down."""
-    library = opendp()
-    vectors = library.vector_domain(library.atom_domain(T="f64", nan=False))
-    distance, scale = library.linf_distance(T="f64", monotonic=True), sensitivity / epsilon * (1 + 1e-12)
-    mechanism = library.m.make_noisy_max(vectors, distance, library.max_divergence(), scale=float(scale))
+    mechanism = _noisy_max(opendp().max_divergence(), sensitivity / epsilon * (1 + 1e-12), monotonic=True)
     if (cost := mechanism.map(float(sensitivity))) > epsilon:
         raise BudgetExceeded(f"{NOISY_MAX}: epsilon {cost} of {epsilon}")
     return int(mechanism([float(score) for score in scores]))
@@ -190,7 +194,7 @@ def rows_that_count(units: Codes | None, rows: int, most: int) -> NDArray[np.boo
     if units is None or not rows:
         return kept
     order = np.lexsort((np.random.default_rng().random(rows), units))
-    starts = np.flatnonzero(np.append(True, units[order][1:] != units[order][:-1]))
+    starts = run_starts(units[order])
     place = np.arange(rows) - np.repeat(starts, np.diff(np.append(starts, rows)))
     kept[order[place >= most]] = False
     return kept

@@ -40,7 +40,6 @@ class HierarchicalColumn:
 
     @property
     def size(self) -> int:
-        """Number of leaves."""
         return int(self.ancestors.shape[1])
 
     @property

@@ -49,8 +49,6 @@ from anonymize.domain import Floats, Ints
 from anonymize.records import dataclass
 
 # --- junction trees ---------------------------------------------------------------------------------------------------
-# Junction trees: the parts over which a model of some marginals is kept, and how many cells they take.
-#
 # The columns are a graph, in which those that a marginal has are joined. Columns are eliminated one after the other:
 # those around the one that goes are joined, and with it they are a part, unless one before contains them (Lauritzen and
 # Spiegelhalter 1988). Which goes next decides how large the parts become, and the best order is hard to find, so that
@@ -180,7 +178,6 @@ class Clique:
 
     @property
     def counts(self) -> Floats:
-        """(cells,) the counts."""
         return self.weights / MILLION
 
 

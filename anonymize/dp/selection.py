@@ -51,11 +51,9 @@ class CountedTable:
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
         return len(next(iter(self.codes.values())))
 
     def cells(self, columns: Columns) -> int:
-        """How many cells some columns have."""
         return prod(self.sizes[name] for name in columns)
 
     def counts(self, columns: Columns) -> Ints:
@@ -137,7 +135,6 @@ class Drawing:
             self.measure((name,), rho / len(self.table.sizes))
 
     def fitted(self) -> FittedModel:
-        """The model of what has been measured."""
         return fit(self.table.sizes, self.measurements, self.total)
 
     def refitted(self, start: FittedModel | None) -> FittedModel:
@@ -226,21 +223,12 @@ def most_joins(table: CountedTable, room: float) -> int:
     return len(joined)
 
 
-@dataclass(frozen=True)
-class WeightedMarginals:
-    """Marginals that should be right, each with a weight."""
-
-    marginals: Mapping[Columns, int]
-
-    @classmethod
-    def of(cls, columns: Sequence[str], order: int, wanted: frozenset[str]) -> WeightedMarginals:
-        """All marginals of so many columns, those with more `wanted` columns at a larger weight."""
-        size = min(order, len(columns))
-        return cls({each: 1 + len(wanted & set(each)) for each in combinations(columns, size)})
-
-    def weight(self, columns: Columns) -> int:
-        """How much of the workload some columns touch."""
-        return sum(weight * len(set(each) & set(columns)) for each, weight in self.marginals.items())
+def workload_weights(columns: Sequence[str], order: int, wanted: frozenset[str]) -> dict[Columns, int]:
+    """How much of the workload each marginal of 2 to `order` columns touches: all marginals of `order` columns, or of
+    as many as there are, those with more `wanted` columns at a larger weight."""
+    workload = {each: 1 + len(wanted & set(each)) for each in combinations(columns, min(order, len(columns)))}
+    marginals = (each for size in range(2, order + 1) for each in combinations(columns, size))
+    return {each: sum(weight * len(set(other) & set(each)) for other, weight in workload.items()) for each in marginals}
 
 
 def by_error(drawing: Drawing, order: int, wanted: frozenset[str]) -> FittedModel:
@@ -249,9 +237,7 @@ def by_error(drawing: Drawing, order: int, wanted: frozenset[str]) -> FittedMode
     names = list(table.sizes)
     if len(names) == 1 or order == 1:
         return by_independent(drawing)
-    workload = WeightedMarginals.of(names, order, wanted)
-    weights = {each: workload.weight(each) for size in range(2, order + 1) for each in combinations(names, size)}
-    most = min(MOST_CELLS, drawing.room)
+    most, weights = min(MOST_CELLS, drawing.room), workload_weights(names, order, wanted)
     weights = {each: weight for each, weight in weights.items() if table.cells(each) <= most}
     rounds = round(PER_COLUMN * len(names))
     measuring = (1 - CHOOSING) * spending.rho / (SINGLES * len(names) + rounds)
@@ -329,9 +315,8 @@ class _Rounds:
 
     def _taught(self, after: Floats, before: Floats) -> bool:
         """Whether the model has changed by more than what noise alone would have changed."""
-        return bool(
-            np.abs(after - before).sum() > sigma_of(self.measuring, self.drawing.l2) * sqrt(2 / np.pi) * len(after)
-        )
+        noise = sigma_of(self.measuring, self.drawing.l2) * sqrt(2 / np.pi) * len(after)
+        return bool(np.abs(after - before).sum() > noise)
 
     def _sampled(self, model: FittedModel) -> _Sampled:
         """The rows by which a model is compared. Of what is noise already, so that any seed will do."""

@@ -74,7 +74,6 @@ class DrawingPlan:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The leaves of each column."""
         return {each.name: each.size for each in self.domains}
 
     def _check(self) -> None:

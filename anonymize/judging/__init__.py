@@ -23,8 +23,6 @@ __all__ = ["Extract", "Judge", "Suppression", "Tally", "crowd_of_nodes", "crowds
 
 
 # --- what is counted --------------------------------------------------------------------------------------------------
-# What is in cells of rows, and how many people of a population share what a class shows, counted once.
-#
 # Regions leave people between them, or overlap, so nobody counts as outside of them. Nodes of a level do neither.
 #
 # Classes that are made of whole cells are measured without looking at the rows again.
@@ -244,11 +242,9 @@ class Judge:
 
     @property
     def everyone(self) -> Picked:
-        """The rows that are released."""
         return self.pick(slice(None) if self.rows is None else self.rows)
 
     def pick(self, rows: Integers | slice) -> Picked:
-        """Some rows of the table."""
         return Picked(self, rows)
 
     def meets(self, labels: Integers, count: int, among: Extract | None = None) -> Bools:
@@ -281,17 +277,13 @@ class Judge:
     def _counted(self, labels: Integers, count: int, extract: Extract) -> Groups:
         """The classes without populations."""
         individuals = None if self.table.units is None else self.table.units[extract.rows]
-        counts = self._counts(extract)
+        counts = None if self.table.counts is None else self.table.counts[extract.rows]  # rows that each stands for
         histograms = {}
         for column, codes in zip(self.columns, extract.sensitive, strict=True):
             some = slice(None) if individuals is None else first_of_each(labels, codes, individuals)
             runs = Runs.count_values(labels[some], codes[some], count, column.size, counts)
             histograms[column.name] = Histogram.of(column, runs, count, self.wholes[column.name])
         return Groups(_sizes(labels, count, individuals, counts), histograms)
-
-    def _counts(self, extract: Extract) -> Ints | None:
-        """(n,) how many rows each of some rows stands for; None: itself alone."""
-        return None if self.table.counts is None else self.table.counts[extract.rows]
 
     def tally(self, labels: Integers, count: int) -> Tally:
         """What is in each of `count` cells, given the cell (n,) of each row that is released."""

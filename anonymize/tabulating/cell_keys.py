@@ -89,7 +89,6 @@ class PerturbationTable:
         return self.changes.shape[1] if self.ends is None else None
 
     def row_of(self, counts: Ints) -> Ints:
-        """The row of each count."""
         last = len(self.changes) - 1
         return np.where(counts <= last, counts, (counts - 1) % self.loop + last - self.loop + 1)
 

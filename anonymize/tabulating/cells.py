@@ -59,7 +59,6 @@ class GroupedColumn:
 
     @property
     def size(self) -> int:
-        """The number of nodes."""
         return len(self.labels)
 
     @property
@@ -74,7 +73,6 @@ class GroupedColumn:
 
     @classmethod
     def of(cls, spec: Spec, attribute: Attribute, total: str) -> GroupedColumn:
-        """That of a column that has been read."""
         definition = spec.quasi_identifiers[attribute.name]
         if definition.bins is not None and isinstance(attribute.domain, Numeric):
             texts, leaf = list(attribute.categories.texts), attribute.categories.of_code

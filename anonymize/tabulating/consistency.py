@@ -22,7 +22,6 @@ class ConsistentValues:
     value: Floats
 
     def of(self, cells: Ints) -> Floats:
-        """The values of some cells."""
         return self.value[np.searchsorted(self.cells, cells)]
 
 

@@ -87,7 +87,6 @@ class CellValues:
     signed: bool = False
 
     def places(self, cells: Ints) -> Ints:
-        """The places of some of the cells."""
         return np.searchsorted(self.cells, cells)
 
     def published(self, value: Floats) -> list[float]:

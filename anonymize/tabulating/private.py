@@ -209,7 +209,6 @@ class PrivateRun:
         return supported(margins) if self.tabulate.digits is None else self.tabulate.digits
 
     def groups(self, name: str) -> list[tuple[str, ...]]:
-        """What the tables of a measure group by."""
         return groups_of(self.tabulate, name.removesuffix(HAVING))
 
     def counted(self, levels: MeasuredLevels) -> tuple[Ints, Ints]:

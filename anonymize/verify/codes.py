@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
-from anonymize.claims import Basis, Parameters, Result, State, said
+from anonymize.claims import Basis, Parameters, Result, State, listed
 from anonymize.errors import Caution
 from anonymize.records import dataclass
 from anonymize.spec import Dates, QuasiIdentifier, Rare, Spec
@@ -49,13 +49,11 @@ class CodeResult(Result):
     def __str__(self) -> str:
         if self.unknown is not None:
             return super().__str__()
-        required = ", ".join(f"{name}={said(value)}" for name, value in self.required.items())
         rows = "1 row shows" if self.failing_rows == 1 else f"{self.failing_rows} rows show"
-        return f"{self.model} ({required}) of {self.attribute} is not met: {rows} {self._what_shows}"
+        return f"{self.model} ({listed(self.required)}) of {self.attribute} is not met: {rows} {self._what_shows}"
 
     @property
     def _what_shows(self) -> str:
-        """What these rows show."""
         if self.model != "levels":
             return _SHOWN[self.model]
         least, reached = self.required["min"], self.achieved["min"]
@@ -126,9 +124,7 @@ def values_of(frame: pl.LazyFrame, name: str, spec: Spec) -> dict[str, int]:
     """How many rows of an original have each value of a column, as texts are compared."""
     text = by_position(frame)[name].cast(pl.String)
     counted = frame.select(text=plain(text) if spec.normalizes(name) else text).group_by("text").agg(rows=pl.len())
-    return {
-        row["text"]: row["rows"] for row in counted.collect(engine="streaming").iter_rows(named=True) if row["text"]
-    }
+    return {value: rows for value, rows in counted.collect(engine="streaming").iter_rows() if value}
 
 
 def _why_unjudged(model: Model, column: Declared, spec: Spec) -> tuple[str, str] | None:
@@ -136,10 +132,8 @@ def _why_unjudged(model: Model, column: Declared, spec: Spec) -> tuple[str, str]
     if model == "rare" and column.counts is None:
         return "which values are rare is measured in the original", "`anonymize audit --original TABLE` measures it"
     if model == "round" and spec.output.numeric in ("mean", "median"):
-        return (
-            f"output.numeric: {spec.output.numeric} shows what lies between multiples",
-            "`output: {numeric: interval}`",
-        )
+        why = f"output.numeric: {spec.output.numeric} shows what lies between multiples"
+        return why, "`output: {numeric: interval}`"
     return None
 
 
@@ -180,14 +174,14 @@ class CodedCells:
         return cls(column, cells, reader, templates=CellTemplates.of(spec))
 
     def result(self, model: Model) -> Result:
-        """What one model requires, judged."""
         if model == "levels":
             return self._levels()
         judged = [(cell.rows, _JUDGES[model](self, cell)) for cell in self.cells]
         failing = [rows for rows, meets in judged if meets is False]
         unknown = [rows for rows, meets in judged if meets is None]
+        key = "below" if model == "rare" else model
         required, reached = self._figures(model, met=not failing and not unknown)
-        return _result(model, self.column.name, {_KEYS.get(model, model): required}, reached, failing, unknown)
+        return _result(model, self.column.name, {key: required}, {key: reached}, failing, unknown)
 
     def _figures(self, model: Model, *, met: bool) -> tuple[float | int | str, float | int | str | None]:
         """What is required, and what is achieved."""
@@ -240,14 +234,16 @@ class CodedCells:
         return (low and high) or self._of_hierarchy(cell)
 
     def _below_top(self, cell: CodedCell) -> bool | None:
-        if isinstance(self.column.definition.hierarchy, Dates):
-            return self._dates_inside(cell, self.column.definition.date_ends[1], 1)
-        return self._inside(cell, cell.low, cell.high, self.column.definition.number_ends[1], 1)
+        definition = self.column.definition
+        if isinstance(definition.hierarchy, Dates):
+            return self._dates_inside(cell, definition.date_ends[1], 1)
+        return self._inside(cell, (cell.low, cell.high), definition.number_ends[1], 1)
 
     def _above_bottom(self, cell: CodedCell) -> bool | None:
-        if isinstance(self.column.definition.hierarchy, Dates):
-            return self._dates_inside(cell, self.column.definition.date_ends[0], -1)
-        return self._inside(cell, cell.high, cell.low, self.column.definition.number_ends[0], -1)
+        definition = self.column.definition
+        if isinstance(definition.hierarchy, Dates):
+            return self._dates_inside(cell, definition.date_ends[0], -1)
+        return self._inside(cell, (cell.high, cell.low), definition.number_ends[0], -1)
 
     def _dates_inside(self, cell: CodedCell, code: str | None, sign: int) -> bool | None:
         """Whether no label of a cell tells something apart beyond a code of dates."""
@@ -276,10 +272,11 @@ class CodedCells:
         return label, 0
 
     def _inside(
-        self, cell: CodedCell, near: float | None, far: float | None, code: float | None, sign: int
+        self, cell: CodedCell, ends: tuple[float | None, float | None], code: float | None, sign: int
     ) -> bool | None:
-        """Whether no number beyond a code is told apart: the nearer end is not beyond it, and the other is not either,
-        is open, or is that of a declared interval."""
+        """Whether no number beyond a code is told apart: the nearer end is not beyond it, and the farther one is not
+        either, is open, or is that of a declared interval."""
+        near, far = ends
         if near is None or far is None or code is None:
             return None
         if isfinite(near) and sign * near > sign * code:
@@ -294,12 +291,8 @@ class CodedCells:
         source, counts = self.column.definition.hierarchy, self.column.counts
         if not isinstance(source, Rare) or counts is None or cell.positions is not None:
             return None
-        named = [name for name in cell.members if name != source.rare.label]
-        return (
-            None
-            if any(name not in counts for name in named)
-            else all(counts[name] >= source.rare.below for name in named)
-        )
+        named = [counts.get(name) for name in cell.members if name != source.rare.label]
+        return None if None in named else all(rows is not None and rows >= source.rare.below for rows in named)
 
 
 _JUDGES: Mapping[Model, Callable[[CodedCells, CodedCell], bool | None]] = {
@@ -309,18 +302,14 @@ _JUDGES: Mapping[Model, Callable[[CodedCells, CodedCell], bool | None]] = {
     "rare": CodedCells._frequent,
 }
 """Whether a cell meets what is required; None where that cannot be told."""
-_KEYS: Mapping[Model, str] = {"rare": "below"}
-"""The parameter of a model that is not called as it is."""
 
 
 def _result(
-    model: Model, name: str, required: Parameters, reached: Any, failing: Sequence[int], unknown: Sequence[int]
+    model: Model, name: str, required: Parameters, reached: Parameters, failing: Sequence[int], unknown: Sequence[int]
 ) -> Result:
     """The result of the rows of cells: those that fail, and those that cannot be judged."""
-    achieved = reached if isinstance(reached, dict) else {_KEYS.get(model, model): reached}
-    result = CodeResult(
-        model, name, required, achieved, State.of(not failing), len(failing), sum(failing), basis=Basis.MEASURED
-    )
+    state, rows = State.of(not failing), sum(failing)
+    result = CodeResult(model, name, required, reached, state, len(failing), rows, basis=Basis.MEASURED)
     if not unknown or failing:
         return result
     return result.unshown(f"{sum(unknown)} rows show what the spec does not place at one level")
@@ -334,25 +323,18 @@ def _stated(texts: pl.DataFrame, name: str, spec: Spec) -> pl.DataFrame:
     templates = CellTemplates.of(spec)
     if spec.normalizes(name):
         texts = texts.with_columns(plain(pl.col("low", "high")))
-    stated = pl.concat(
-        [stated_ends(texts.select("low", "high", "missing"), templates), texts.select("rows")], how="horizontal"
-    )
+    stated = stated_ends(texts.select("low", "high", "missing"), templates).with_columns(texts["rows"])
     return stated.filter(~pl.col("suppressed") & ~pl.col("absent"))
 
 
 def _numbers(texts: pl.DataFrame, name: str, spec: Spec) -> list[CodedCell]:
     """Cells of numbers; what shows none is a label."""
-    return [
-        CodedCell(
-            row["rows"],
-            (row["text"],) if row["text"] is not None and row["text"] == row["other"] else (),
-            None,
-            row["low"],
-            row["high"],
-            (row["without_low"], row["without_high"]),
-        )
-        for row in _stated(texts, name, spec).iter_rows(named=True)
-    ]
+    cells = []
+    for row in _stated(texts, name, spec).iter_rows(named=True):
+        label = (row["text"],) if row["text"] is not None and row["text"] == row["other"] else ()
+        ends = row["low"], row["high"], (row["without_low"], row["without_high"])
+        cells.append(CodedCell(row["rows"], label, None, *ends))
+    return cells
 
 
 def _categories(texts: pl.DataFrame, name: str, spec: Spec, *, bounds: bool) -> list[CodedCell]:

@@ -1,5 +1,5 @@
 """What several columns show together: k-anonymity of combinations of quasi-identifiers, and rows that are alone, or
-among few, in all that their columns which pass through show."""
+among few, in the columns that pass through."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import combinations
 
 import polars as pl
 
-from anonymize.claims import Basis, Parameters, Result, State, said
+from anonymize.claims import Basis, Parameters, Result, State, listed
 from anonymize.records import dataclass
 from anonymize.spec import Notation, Spec
 from anonymize.verify.cells import number_of, with_point
@@ -20,11 +20,9 @@ from anonymize.verify.table import TextTable, numbered, numbered_together, units
 from anonymize.verify.verdict import COMBINATION, Verdict
 
 # --- quasi-identifiers ------------------------------------------------------------------------------------------------
-# k-anonymity of combinations of quasi-identifiers: what every group of rows that read the same in some of them has.
-#
-# Measured in the text of the table: the columns that show each of the named quasi-identifiers, or of every set of so
-# many of them, side by side. Missing and suppressed cells are values, as they are where all quasi-identifiers are
-# compared; rows about one individual count as one.
+# k-anonymity of combinations is measured in the text of the table: the columns that show each of the named
+# quasi-identifiers, or of every set of so many of them, side by side. Missing and suppressed cells are values, as they
+# are where all quasi-identifiers are compared; rows about one individual count as one.
 
 
 @dataclass(frozen=True)
@@ -82,8 +80,6 @@ def _result(figures: Sequence[GroupFigures], name: str, k: int) -> Result:
 
 
 # --- columns that pass through ----------------------------------------------------------------------------------------
-# What the columns that pass through give away together: rows that are alone, or among few, in all that they show.
-#
 # Classes say nothing about these columns: three of them that are harmless one by one can single out nearly everybody,
 # and whoever knows them needs no quasi-identifier. So rows are counted that no other row agrees with, and those in
 # groups of fewer than k: in the columns that pass through, in these and the quasi-identifiers as released, and in these
@@ -161,19 +157,9 @@ def weights_as_declared(
         wrong = weights.filter(~((times - times.round()).abs() < 1e-6).fill_null(False))
         count = int(wrong["rows"].sum())
         achieved = {"share": 1 - count / max(len(column.numbers.of_row), 1)}
-    declared = ", ".join(f"{key}={said(value)}" for key, value in required.items())
-    message = f"sampling weight {name} ({declared}) is not as declared: {count} rows show other weights"
-    return PassingResult(
-        "sampling-weight",
-        name,
-        required,
-        achieved,
-        State.of(not count),
-        count,
-        count,
-        basis=Basis.MEASURED,
-        message=message,
-    )
+    message = f"sampling weight {name} ({listed(required)}) is not as declared: {count} rows show other weights"
+    state, basis = State.of(not count), Basis.MEASURED
+    return PassingResult("sampling-weight", name, required, achieved, state, count, count, basis=basis, message=message)
 
 
 def _below(columns: Sequence[Numbering], limits: Sequence[int], units: pl.Series | None) -> list[int]:

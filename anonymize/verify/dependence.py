@@ -54,8 +54,8 @@ MOMENTS = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y
 
 def rules_of(*, copy: bool, predicted: bool) -> Rules:
     """The rules that hold."""
-    held: tuple[tuple[Rule, bool], ...] = (("copy", copy), ("predicted", predicted))
-    return frozenset(rule for rule, holds in held if holds)
+    rules: tuple[tuple[Rule, bool], ...] = (("copy", copy), ("predicted", predicted))
+    return frozenset(rule for rule, holds in rules if holds)
 
 
 def needed(most: float) -> float:

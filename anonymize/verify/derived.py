@@ -117,7 +117,7 @@ class _Sizes(NamedTuple):
         """The rules by which something may follow from the column."""
         return rules_of(copy=self.repeated, predicted=self.crowded)
 
-    def as_told(self, least: int) -> Rules:
+    def as_target(self, least: int) -> Rules:
         """The rules by which it may follow from something. `least`: individuals with each of two values."""
         return rules_of(copy=self.most <= COVERED, predicted=self.second >= least)
 
@@ -138,12 +138,10 @@ class _SizedColumn:
 
     @property
     def names(self) -> tuple[str]:
-        """The name alone."""
         return (self.column.name,)
 
     @property
     def numbers(self) -> Numbering:
-        """Those of its values."""
         return self.column.numbers
 
 
@@ -155,13 +153,11 @@ class _Pair:
 
     @cached_property
     def numbers(self) -> Numbering:
-        """Of both."""
         first, second = self._columns
         return pair(first.numbers, second.numbers)[0]
 
     @cached_property
     def sizes(self) -> _Sizes:
-        """How many individuals have each of their values."""
         return _Sizes.of([each.numbers for each in self._columns], self._search.units, self._search.group)
 
 
@@ -186,20 +182,20 @@ class _Search:
     def derivations(self, quasi: Sequence[_SizedColumn], kept: Sequence[_SizedColumn]) -> Iterator[Derivation]:
         """The derivations between each kept column and the quasi-identifiers."""
         of_column = {y.column.name: [each for x in quasi for each in self._single(x, y)] for y in kept}
-        left = [y for y in kept if not of_column[y.column.name] and y.sizes.as_told(self.least)]
+        left = [y for y in kept if not of_column[y.column.name] and y.sizes.as_target(self.least)]
         for first, second in combinations(quasi, 2) if left else ():
             both = _Pair(self, first, second)
             for y in left:
-                if held := self._held(both, y):
-                    of_column[y.column.name].append(Derivation(y.column.name, both.names, True, *held))
+                if rule := self._rule(both, y):
+                    of_column[y.column.name].append(Derivation(y.column.name, both.names, True, *rule))
         return (each for own in of_column.values() for each in own)
 
     def _single(self, x: _SizedColumn, y: _SizedColumn) -> Iterator[Derivation]:
         """The derivation of a column from one other, by the first rule that holds, in the first direction."""
         name = y.column.name
         for given, target in ((x, y), (y, x)):
-            if held := self._held(given, target):
-                yield Derivation(name, x.names, given is x, *held)
+            if rule := self._rule(given, target):
+                yield Derivation(name, x.names, given is x, *rule)
                 return
         figure = spearman(x.column, y.column) if "order" in self._left(x, y) else None
         if figure is not None and abs(figure) >= CORRELATION:
@@ -212,9 +208,9 @@ class _Search:
             return every
         return self.relations.get((given.names, target.column.name), every - every)
 
-    def _held(self, given: _SizedColumn | _Pair, target: _SizedColumn) -> tuple[Rule, float | None] | None:
+    def _rule(self, given: _SizedColumn | _Pair, target: _SizedColumn) -> tuple[Rule, float | None] | None:
         """The rule by which one column follows from what is given, and its figure; None where it does not."""
-        rules = self._left(given, target) & target.sizes.as_told(self.least)
+        rules = self._left(given, target) & target.sizes.as_target(self.least)
         rules = rules and rules & given.sizes.as_given()
         if not rules:
             return None

@@ -32,7 +32,6 @@ class Overall:
 
     @property
     def attribute(self) -> str:
-        """Its name."""
         return self.subject.attribute or ""
 
     @cached_property
@@ -80,7 +79,6 @@ class Overall:
         return ordered(entries, self.counts[pl.Series([place[leaf] for leaf in self._leaves]).arg_sort()])
 
     def hierarchical(self, entries: pl.DataFrame) -> pl.DataFrame:
-        """The hierarchical distance of each class."""
         tree = self.tree or {}
         return hierarchical(entries, self.counts, [tree[leaf] for leaf in self._leaves])
 

@@ -40,7 +40,6 @@ class Noised:
 
     @classmethod
     def of(cls, settings: Settings, columns: BothColumns) -> Noised:
-        """The noised columns of a step."""
         names = list(settings["columns"])
         frame = columns.frame(settings["by"], names)
         steps = [settings["round"] or _step(settings, frame[f"b{place}"]) for place in range(len(names))]

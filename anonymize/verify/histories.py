@@ -7,7 +7,8 @@ import hmac
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from typing import Any
 
 import polars as pl
@@ -33,8 +34,8 @@ from anonymize.verify.twins import compares
 from anonymize.verify.verdict import Check, Subject, Tree
 
 # --- who is who -------------------------------------------------------------------------------------------------------
-# Who is who in a series of releases, computed anew from the columns that name a person: a second writing of what the
-# state's definition says (docs/over-time.md), so that a mistake of the one is seen by the other.
+# A second writing of what the state's definition says (docs/over-time.md), so that a mistake of the one is seen by the
+# other.
 
 LENGTH = 16
 
@@ -70,15 +71,12 @@ def _as_named(text: pl.Expr) -> pl.Expr:
 def published(people: pl.Series, secret: bytes, series: str) -> pl.Series:
     """(rows,) what recipients follow people by: 32 hexadecimal digits, the first 16 bytes of HMAC-SHA256 under `secret`
     of the text of the `series`, a space, and the person's pseudonym; null for null."""
-    digests = [
-        None if each is None else hmac.digest(secret, series.encode() + b" " + each, "sha256") for each in people
-    ]
-    return pl.Series([None if each is None else each[:LENGTH].hex() for each in digests], dtype=pl.String)
+    about = series.encode() + b" "
+    texts = [None if each is None else hmac.digest(secret, about + each, "sha256")[:LENGTH].hex() for each in people]
+    return pl.Series(texts, dtype=pl.String)
 
 
 # --- m-invariance -----------------------------------------------------------------------------------------------------
-# m-invariance of a series of releases, measured: whether everybody keeps the same set of sensitive values about them.
-#
 # A release is m-unique if each class has at least m rows, all with different values; a series of m-unique releases is
 # m-invariant if the values of somebody's class are the same set in every release that they are in (Xiao and Tao, SIGMOD
 # 2007). Beside the verdict stand the figures that it is made of: a release of another model fails the first of the two
@@ -99,7 +97,6 @@ class Invariance:
     common: int
 
     def block(self) -> dict[str, Any]:
-        """Its block in a report."""
         return asdict(self)
 
 
@@ -108,20 +105,16 @@ def invariance(releases: Sequence[SeriesTable], attribute: str) -> Invariance:
     followed = Followed(releases, ())
     pasts = followed.trajectories()
     signatures = [_signatures(release, attribute) for release in releases]
-    sizes = pl.concat(
-        [each.group_by("class").agg(pl.len().alias("values"), pl.col("count").sum()) for each in signatures]
-    )
+    sizes = pl.concat([each.group_by("class").agg(pl.col("count").sum(), values=pl.len()) for each in signatures])
     every = [release.rows.classes.dense.runs()["len"] for release in releases]
     rows = pl.concat(every).sum()
     classes = sum(len(each) for each in every)
     distinct = sizes.filter(pl.col("values") == pl.col("count"))
     known = pl.concat(signatures)["count"].sum() == rows
     common, same, several = _kept(pasts, signatures)
-    invariant = 1.0 if not several else same / several
     unique = known and distinct.height == classes
-    least = min(whole(each.min()) for each in every)
-    m = least if unique and same == several else 0
-    return Invariance(attribute, m, distinct.height / classes, invariant if several else None, common)
+    m = min(whole(each.min()) for each in every) if unique and same == several else 0
+    return Invariance(attribute, m, distinct.height / classes, same / several if several else None, common)
 
 
 def _signatures(release: SeriesTable, attribute: str) -> pl.DataFrame:
@@ -138,23 +131,15 @@ def _kept(pasts: pl.DataFrame, signatures: Sequence[pl.DataFrame]) -> tuple[int,
     """
     names = [name for name in pasts.columns if name != "people"]
     rows = pasts.with_row_index("trajectory")
-    parts = [
-        rows.select("trajectory", pl.col(name).alias("class"))
-        .drop_nulls()
-        .join(each, on="class")
-        .drop("class", "count")
-        for name, each in zip(names, signatures, strict=True)
-    ]
-    held = pl.concat(parts).group_by("trajectory", "value").len("held")
+    classes = (rows.select("trajectory", pl.col(name).alias("class")).drop_nulls() for name in names)
+    parts = [own.join(each, on="class") for own, each in zip(classes, signatures, strict=True)]
+    times = pl.concat(parts).group_by("trajectory", "value").len("times")
     there = rows.select("trajectory", "people", there=pl.sum_horizontal(pl.col(names).is_not_null()))
-    in_all = (
-        there.join(held, on="trajectory", how="left")
-        .group_by("trajectory")
-        .agg(
-            pl.col("people", "there").first(),
-            common=(pl.col("held") == pl.col("there")).fill_null(False).sum(),
-            values=pl.col("value").count(),
-        )
+    by_trajectory = there.join(times, on="trajectory", how="left").group_by("trajectory")
+    in_all = by_trajectory.agg(
+        pl.col("people", "there").first(),
+        common=(pl.col("times") == pl.col("there")).fill_null(False).sum(),
+        values=pl.col("value").count(),
     )
     repeated = in_all.filter(pl.col("there") > 1)
     same = repeated.filter(pl.col("common") == pl.col("values"))["people"].sum()
@@ -162,8 +147,6 @@ def _kept(pasts: pl.DataFrame, signatures: Sequence[pl.DataFrame]) -> tuple[int,
 
 
 # --- the next release -------------------------------------------------------------------------------------------------
-# The next release of a series, measured from its text before it is published, with what is on record of earlier ones.
-#
 # What `series` does from the files of all releases, this does for the last one alone: classes and values now are read
 # from the file's text, and those of earlier releases, which were measured so in their turn, are what the caller has on
 # record of its people.
@@ -206,9 +189,8 @@ def measure_next(
     if "recorded" in people.columns:
         _check_recorded(classes, people["recorded"])
     earlier = sum(name.startswith("release_") for name in people.columns)
-    history, there = classes.dense, [people[f"release_{s}"] != NOT_THERE for s in range(earlier)]
-    for s in range(earlier):
-        history = pair(history, _of_record(people[f"release_{s}"]))[0]
+    recorded = [people[f"release_{s}"] for s in range(earlier)]
+    history, there = _followed(classes.dense, recorded), [each != NOT_THERE for each in recorded]
     texts = compared(missing, normalize=normalize)
     called = list(names) or [f"release {s + 1}" for s in range(earlier)]
     pasts = [Past(THIS, pl.repeat(True, released.height, eager=True), current.rows.values, texts, current.overall)]
@@ -220,14 +202,10 @@ def measure_next(
             continue  # of the same people the same values: what they show is what they show now
         own = people.filter(there[s])
         pasts.append(past(called[s], own, there[s], s=s))
-    departed = None
-    if absent is not None:
-        departed = _departed(people, absent, called, past, bounded)
-    before = there[0] if there else pl.repeat(False, released.height, eager=True)
-    for each in there[1:]:
-        before |= each
+    before = reduce(or_, there, pl.repeat(False, released.height, eager=True))
     verdict = _verdict(history, results_of(history, pasts, bounded), whole((~before).sum()))
-    verdict = replace(verdict, departed=departed)
+    if absent is not None:
+        verdict = replace(verdict, departed=_departed(people, absent, called, past, bounded))
     return SeriesVerdict((verdict,), tuple(dict.fromkeys(each.model for each in checks if not over_time(each))))
 
 
@@ -241,14 +219,17 @@ def _departed(
     others = absent.join(people.select(columns).unique(), on=columns, how="semi", maintain_order="left")
     if not others.height:
         return ()
-    history = Numbering(pl.repeat(0, others.height, dtype=pl.UInt32, eager=True), 1)
-    for name in columns:
-        history = pair(history, _of_record(others[name]))[0]
-    pasts = []
+    nothing = Numbering(pl.repeat(0, others.height, dtype=pl.UInt32, eager=True), 1)
+    history, pasts = _followed(nothing, [others[name] for name in columns]), []
     for s in reversed(range(len(columns))):
         there = others[f"release_{s}"] != NOT_THERE
         pasts.append(past(names[s], others.filter(there), there, s=s))
     return results_of(history, pasts, checks, gone=True)
+
+
+def _followed(history: Numbering, recorded: Sequence[pl.Series]) -> Numbering:
+    """(people,) the history with what is on record of several releases."""
+    return reduce(lambda so_far, classes: pair(so_far, _of_record(classes))[0], recorded, history)
 
 
 def _unchanged(current: SeriesTable, attribute: str, values: pl.Series, there: pl.Series) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, field
 from typing import Any, Literal
 
-from anonymize.claims import Basis, Result, State, said
+from anonymize.claims import Basis, Parameters, Result, State, listed
 from anonymize.errors import Caution
 from anonymize.records import dataclass
 
@@ -54,7 +54,6 @@ class Derivation:
         return f"{self.column} follows from {sources}" if self.follows else f"{self.column} gives {sources} away"
 
     def block(self) -> dict[str, Any]:
-        """Its block in a report."""
         return {"says": str(self), **asdict(self), "sources": list(self.sources)}
 
     @property
@@ -103,10 +102,10 @@ class PassingFigures:
     @property
     def results(self) -> tuple[PassingResult, ...]:
         """What is required of them, judged: the bounds, and that no column follows from a quasi-identifier."""
-        unaccepted = [each for each in self.derived or () if not each.accepted]
         derived = [
             PassingResult("derived", each.column, {}, {}, State.UNMET, 0, 0, message=each.problem, basis=Basis.MEASURED)
-            for each in unaccepted
+            for each in self.derived or ()
+            if not each.accepted
         ]
         return (*([self._bounded] if self.bounds else []), *filter(None, [self.weights]), *derived)
 
@@ -116,40 +115,31 @@ class PassingFigures:
         achieved = {name: figures[name].with_quasi_identifiers for name in self.bounds}
         failing = [name for name, most in self.bounds.items() if achieved[name] > most + 1e-12]
         rows = max((round(achieved[name] * self.rows) for name in failing), default=0)
-        required = ", ".join(f"{name}={said(most)}" for name, most in self.bounds.items())
+        required = listed({**self.bounds})
         meant = {"uniques": "alone", "below_k": f"in groups of fewer than {self.k}"}
         shares = " and ".join(f"{_percent(achieved[name])} of the rows are {meant[name]}" for name in failing)
         message = (
             f"passing ({required}) is not met: {shares} by columns that pass through ({self._named}) together with "
             "the quasi-identifiers as released: list these columns as quasi-identifiers, generalize or drop them"
         )
-        return PassingResult(
-            "passing",
-            None,
-            {**self.bounds},
-            {**achieved},
-            State.of(not failing),
-            rows,
-            rows,
-            basis=Basis.MEASURED,
-            message=message,
-        )
+        bounds: Parameters = {**self.bounds}
+        state, basis = State.of(not failing), Basis.MEASURED
+        return PassingResult("passing", None, bounds, {**achieved}, state, rows, rows, basis=basis, message=message)
 
     @property
     def cautions(self) -> list[Caution]:
         """What the reader has to know of it."""
-        known = [each for each in self.derived or () if each.accepted]
         accepted = [
-            Caution.of(f"{each}, which is accepted", f"if it is not: `identifiers: [{each.column}]`") for each in known
+            Caution.of(f"{each}, which is accepted", f"if it is not: `identifiers: [{each.column}]`")
+            for each in self.derived or ()
+            if each.accepted
         ]
         certain = {name: share for name, share in self.certain.items() if share >= CERTAIN}
         if certain:
             named = ", ".join(f"{name} of {_percent(share)}" for name, share in certain.items())
-            certainty = (
-                f"the quasi-identifiers as released disclose with certainty what passes through: {named} of the people"
-            )
+            disclosed = "the quasi-identifiers as released disclose with certainty what passes through"
             remedy = f"where that may do harm: `sensitive: {{{next(iter(certain))}: {{}}}}` and `privacy: {{l: 2}}`"
-            accepted.append(Caution.of(certainty, remedy))
+            accepted.append(Caution.of(f"{disclosed}: {named} of the people", remedy))
         if not self.uniques.with_quasi_identifiers:
             return accepted
         alone = (

@@ -64,22 +64,23 @@ class LevelReader(ABC):
 
 def reader_of(definition: QuasiIdentifier, tree: Tree | None, counts: Mapping[str, int] | None) -> LevelReader:
     """What reads the labels of a column of categories. `tree`, `counts`: see `codes.Declared`."""
-    source = definition.hierarchy
-    if isinstance(source, Path):
-        return Listed(tree or {})
-    if isinstance(source, Mask):
-        return BuiltLabels(MaskText(source.mask), tree)
-    if isinstance(source, Prefix):
-        return BuiltLabels(PrefixText(source.prefix), tree)
-    if isinstance(source, Parts):
-        return BuiltLabels(MomentText(source.KEY, source.levels, source.format, source.utc), tree)
-    if isinstance(source, Codes):
-        return BuiltLabels(CodeText(source.codes), tree)
-    if isinstance(source, Zip3):
-        return BuiltLabels(AreaText(source.zip3), tree)
-    if isinstance(source, Rare):
-        return BuiltLabels(PooledText(source.rare.label, source.rare.below, counts), tree)
-    return BuiltLabels(FlatText(), tree)
+    text: LabelText = FlatText()
+    match definition.hierarchy:
+        case Path():
+            return Listed(tree or {})
+        case Mask(mask=side):
+            text = MaskText(side)
+        case Prefix(prefix=lengths):
+            text = PrefixText(lengths)
+        case Parts() as parts:
+            text = MomentText(parts.KEY, parts.levels, parts.format, parts.utc)
+        case Codes(codes=system):
+            text = CodeText(system)
+        case Zip3(zip3=populations):
+            text = AreaText(populations)
+        case Rare(rare=pool):
+            text = PooledText(pool.label, pool.below, counts)
+    return BuiltLabels(text, tree)
 
 
 # --- of a file --------------------------------------------------------------------------------------------------------
@@ -87,11 +88,10 @@ def reader_of(definition: QuasiIdentifier, tree: Tree | None, counts: Mapping[st
 
 @dataclass(frozen=True)
 class LabelNode:
-    """The leaves from `first` to `last`, and the levels on which they stand together, from `low` to `high`."""
+    """The leaves from `first` to `last`, and the highest level at which they are one node."""
 
     first: int
     last: int
-    low: int
     high: int
 
 
@@ -122,7 +122,7 @@ class Listed(LevelReader):
                 places.setdefault((self.paths[first][level], first, last), []).append(level)
         nodes: dict[str, list[LabelNode]] = {}
         for (label, first, last), levels in places.items():
-            nodes.setdefault(label, []).append(LabelNode(first, last, min(levels), max(levels)))
+            nodes.setdefault(label, []).append(LabelNode(first, last, max(levels)))
         return nodes
 
     @cached_property
@@ -143,7 +143,8 @@ class Listed(LevelReader):
         if not named or not all(named):
             return UNKNOWN
         widest = [max(nodes, key=lambda node: (node.last - node.first, node.high)) for nodes in named]
-        finest, above = min(node.high for node in widest), self._above(widest)
+        finest = min(node.high for node in widest)
+        above = self._above(min(node.first for node in widest), max(node.last for node in widest))
         return Extent((finest, finest), (above, above))
 
     def of_leaves(self, first: int, last: int) -> Extent:
@@ -154,19 +155,13 @@ class Listed(LevelReader):
             return Extent((self.height, self.height), (0, 0))
         if not 0 <= first <= last < len(self.paths):
             return UNKNOWN
-        fine = [level for level in range(self.height + 1) if self._parts(level, first, last)]
-        level = max(fine, default=0)
-        above = self._above([LabelNode(first, last, 0, 0)])
+        starts_and_stops = [tuple(zip(*runs, strict=True)) for runs in self.runs]
+        whole = (level for level, (starts, stops) in enumerate(starts_and_stops) if first in starts and last in stops)
+        level, above = max(whole, default=0), self._above(first, last)
         return Extent((level, level), (above, above))
 
-    def _parts(self, level: int, first: int, last: int) -> bool:
-        """Whether leaves are whole nodes of a level."""
-        runs = self.runs[level]
-        return any(run[0] == first for run in runs) and any(run[1] == last for run in runs)
-
-    def _above(self, nodes: Sequence[LabelNode]) -> int:
-        """The lowest level of which one node holds them all."""
-        first, last = min(node.first for node in nodes), max(node.last for node in nodes)
+    def _above(self, first: int, last: int) -> int:
+        """The lowest level of which one node has all leaves from the first to the last."""
         paths = self.paths
         return next((level for level in range(self.height) if paths[first][level:] == paths[last][level:]), self.height)
 

@@ -273,7 +273,6 @@ class DeclaredNoise:
 
     @classmethod
     def of(cls, recount: Recount, tables: Sequence[WrittenTable], draws: Sequence[Mapping[str, Any]]) -> DeclaredNoise:
-        """That of the draws of a manifest."""
         sigmas = {str(each["measure"]): float(each["sigma"]) for each in draws}
         people = {
             str(each["measure"]): (each["values"][0] - _FAR * each["sigma"], each["values"][0] + _FAR * each["sigma"])

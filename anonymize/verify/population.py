@@ -51,7 +51,6 @@ class People:
         return is_clear(self.templates.interval) or not any(each.numeric for each in self.columns)
 
     def count(self) -> int:
-        """How many people there are."""
         return int(self.frame.select(pl.len()).collect().item())
 
     def under(self, classes: pl.DataFrame) -> tuple[pl.Series, int]:

@@ -48,7 +48,6 @@ class Recount:
 
     @property
     def tabulate(self) -> Tabulation:
-        """The tables of the spec."""
         assert self.spec.tabulate is not None
         return self.spec.tabulate
 
@@ -93,7 +92,6 @@ class Recount:
         return {self.group(by, labels): total for *labels, total in summed.iter_rows()}
 
     def column(self, name: str) -> pl.Series:
-        """The texts of a column, as they stand."""
         return self.frame.select(by_position(self.frame)[name].cast(pl.String)).collect().to_series().str.strip_chars()
 
     def identities(self) -> list[tuple[str | None, ...]]:
@@ -230,7 +228,6 @@ class WrittenTable:
         return [recount.group(self.measured.by, each) for each in zip(*labels, strict=True)]
 
     def _numbers(self, place: int) -> list[float | None]:
-        """The numbers of a column."""
         return self._column(place).str.replace(self.decimal, ".", literal=True).cast(pl.Float64).to_list()
 
     def _column(self, place: int) -> pl.Series:

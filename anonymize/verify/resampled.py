@@ -55,7 +55,6 @@ class Marginal:
 
     @property
     def size(self) -> int:
-        """How many cells the domain has."""
         return math.prod(self.sizes)
 
     @property
@@ -108,7 +107,6 @@ class DeclaredDomain:
 
     @property
     def size(self) -> int:
-        """How many leaves there are."""
         return len(self.texts) + len(self.places) + self.missing
 
     def covers(self, text: pl.Expr, absent: Sequence[str]) -> pl.Expr:

@@ -142,7 +142,6 @@ class MeasuredRelease:
     departed: tuple[ValuesResult, ...] | None = None
 
     def block(self) -> dict[str, Any]:
-        """Its block in a report."""
         counts = {name: getattr(self, name) for name in ("name", "people", "histories", "smallest", "first_time")}
         left = None if self.left is None else asdict(self.left)
         departed = {} if self.departed is None else {"departed": [each.block() for each in self.departed]}
@@ -158,7 +157,6 @@ class SeriesVerdict:
 
     @property
     def results(self) -> tuple[Result, ...]:
-        """Every result."""
         values = (each for release in self.releases for each in (*release.results, *(release.departed or ())))
         return tuple(each.result for each in values)
 
@@ -172,7 +170,6 @@ class SeriesVerdict:
         return self.state.satisfied
 
     def block(self) -> dict[str, Any]:
-        """Its block in a report."""
         releases = [release.block() for release in self.releases]
         return {"satisfied": self.satisfied, "releases": releases, "unbounded": list(self.unbounded)}
 

@@ -92,7 +92,6 @@ class Neighbours:
 
     @property
     def l1(self) -> float:
-        """Their L1 distance."""
         return 2.0 * self.rows if self.replaced else float(self.rows)
 
 
@@ -110,7 +109,6 @@ class NoisyMarginal:
 
     @property
     def label(self) -> str:
-        """What it is called in a fault."""
         return f"the measurement of {' x '.join(self.counts.columns)}"
 
     @property
@@ -132,12 +130,10 @@ class PrivateChoice:
 
     @property
     def label(self) -> str:
-        """What it is called in a fault."""
         return f"the selection of {' x '.join(self.chosen)}"
 
     @property
     def own_rho(self) -> float:
-        """What it costs by the formulas of this file."""
         return rho_of_selection(self.sensitivity, self.scale)
 
 
@@ -183,7 +179,6 @@ class SyntheticManifest:
 
     @property
     def mechanisms(self) -> list[NoisyMarginal | PrivateChoice]:
-        """All that was drawn."""
         return [*self.measured, *self.chosen]
 
     @property

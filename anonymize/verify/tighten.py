@@ -148,7 +148,6 @@ class Ordered:
 
     @property
     def narrows(self) -> bool:
-        """Whether it narrows any."""
         return bool(self.changed.any())
 
     @property

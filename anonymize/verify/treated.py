@@ -95,6 +95,8 @@ def _same_total(columns: BothColumns, name: str, rounding: float) -> bool:
 
 
 # --- local suppression ------------------------------------------------------------------------------------------------
+
+
 def suppress(settings: Settings, declared: Settings, columns: BothColumns) -> MeasuredTreatment:
     """Cells that have changed are suppressed; ghosts are where their columns are; in every stratum, all that read the
     same in the columns of what is required, suppressed cells being a value of their own, have the rows or the risk that

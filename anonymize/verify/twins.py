@@ -101,7 +101,6 @@ class TwinBound:
         return 0 if self.compared == "at least" else float("inf")
 
     def failing(self, figures: pl.Expr, required: float) -> pl.Expr:
-        """Which figures do not meet the parameter."""
         if self.compared == "at least":
             return figures < required * (1 - TOLERANCE)
         if self.compared == "below":

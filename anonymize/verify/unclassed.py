@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -19,12 +20,10 @@ from anonymize.verify.table import by_position
 from anonymize.verify.verdict import THRESHOLD, Check, Verdict
 
 # --- groups of values -------------------------------------------------------------------------------------------------
-# The second opinion of a bucketized release: groups and sensitive values read from the written text.
-#
-# The groups are the classes: what a person's group shows is all that the quasi-identifiers tell of the sensitive value.
-# Where there are two files, the sensitive table is spread out, a row for each that it counts, and both have to have the
-# same groups with the same numbers of rows. The risk of re-identification is that of the quasi-identifiers, which are
-# published as they are.
+# Of a bucketized release the groups are the classes: what a person's group shows is all that the quasi-identifiers tell
+# of the sensitive value. Where there are two files, the sensitive table is spread out, a row for each that it counts,
+# and both have to have the same groups with the same numbers of rows. The risk of re-identification is that of the
+# quasi-identifiers, which are published as they are.
 
 COUNT = "count"
 
@@ -55,14 +54,15 @@ def measure_bucketized(
     counts are not whole numbers above 0.
     """
     values = table if sensitive is None else _spread(table, sensitive, reading.group)
-    given = {
-        "threshold": reading.threshold,
-        "null_missing": reading.null_missing,
-        "normalize": reading.normalize,
-    }
-    grouped = measure(values, [reading.group], checks, reading.missing, suppressed="\0", **given)  # type: ignore[arg-type]
-    people = measure(table, quasi_identifiers, [], reading.missing, suppressed="\0", **given)  # type: ignore[arg-type]
-    return replace(grouped, risk=people.risk)
+    read = partial(
+        measure,
+        missing=reading.missing,
+        suppressed="\0",
+        threshold=reading.threshold,
+        null_missing=reading.null_missing,
+        normalize=reading.normalize,
+    )
+    return replace(read(values, [reading.group], checks), risk=read(table, quasi_identifiers, []).risk)
 
 
 def _spread(table: pl.LazyFrame, sensitive: pl.LazyFrame, group: str) -> pl.LazyFrame:
@@ -72,8 +72,7 @@ def _spread(table: pl.LazyFrame, sensitive: pl.LazyFrame, group: str) -> pl.Lazy
     names = {str(number): name for number, name in enumerate(columns)}
     texts = [column.cast(pl.String).alias(key) for key, column in zip(names, columns.values(), strict=True)]
     counted = sensitive.select(*texts, count=count).collect()
-    wrong = int((counted[COUNT].fill_null(0) < 1).sum())
-    if wrong:
+    if wrong := int((counted[COUNT].fill_null(0) < 1).sum()):
         raise DataError(f"{wrong} counts of the sensitive table are not whole numbers above 0")
     groups = table.select(group=by_position(table)[group].cast(pl.String)).group_by("group").agg(pl.len())
     own = next(key for key, name in names.items() if name == group)
@@ -90,16 +89,12 @@ def check_together(groups: pl.DataFrame, counts: pl.DataFrame) -> None:
     totals = counts.group_by("group").agg(listed=pl.col(COUNT).sum())
     rows = groups.select("group", rows=pl.col("len").cast(pl.Int64))
     both = totals.join(rows, on="group", how="full", nulls_equal=True)
-    off = both.filter(pl.col("listed").ne_missing(pl.col("rows"))).height
-    if off:
-        raise DataError(
-            f"{off} groups have other numbers of rows in the sensitive table: the files do not belong together"
-        )
+    if off := both.filter(pl.col("listed").ne_missing(pl.col("rows"))).height:
+        message = f"{off} groups have other numbers of rows in the sensitive table"
+        raise DataError(f"{message}: the files do not belong together")
 
 
 # --- distorted values -------------------------------------------------------------------------------------------------
-# The second opinion of distorted columns: their distortion counted in the written text, the risk computed anew.
-#
 # Two things are measured. *The distortion*: the values of the written table against those of the original, row by row.
 # In every column each value has to be kept, and each other value shown, as often as the p of the written parameters
 # says. How far a frequency may be off follows from the Chernoff bound, n KL(k / n, p), which holds for any number of
@@ -193,13 +188,15 @@ def _verdict(
     attributes: Sequence[Mapping[str, Any]], original: pl.DataFrame, bounds: Sequence[Bound | RatioBound]
 ) -> Verdict:
     """What the bounds come to. `original`: rows, or combinations of which there are `ROWS`."""
-    results = tuple(
-        _ratio_result(bound, attributes, original)
-        if isinstance(bound, RatioBound)
-        else _result(bound, attributes, original)
-        for bound in bounds
-    )
-    return Verdict(int(original[ROWS].sum()), 0, results, classes={}, risk={})
+    results = []
+    for bound in bounds:
+        own = next(each for each in attributes if each["name"] == bound.attribute)
+        size = len(own["values"]) if "values" in own else original[own["column"]].n_unique()
+        if isinstance(bound, RatioBound):
+            results.append(_ratio_result(bound, own["p"], size, original))
+        else:
+            results.append(_result(bound, own, size, attributes, original))
+    return Verdict(int(original[ROWS].sum()), 0, tuple(results), classes={}, risk={})
 
 
 def _codes(attribute: Mapping[str, Any], column: pl.Expr) -> pl.Expr:
@@ -214,19 +211,14 @@ def _codes(attribute: Mapping[str, Any], column: pl.Expr) -> pl.Expr:
 def _wrong(attribute: Mapping[str, Any], moves: pl.DataFrame) -> Iterator[str]:
     """What the moves from value to value do not agree with; those to null are to none of the attribute's values."""
     name, p, size = attribute["name"], attribute["p"], len(attribute["values"])
-    unknown = int(moves.filter(pl.col("after").is_null())["len"].sum())
-    if unknown:
+    if unknown := int(moves.filter(pl.col("after").is_null())["len"].sum()):
         yield f"{name} has {unknown} values that are not among those of its parameters"
         return
-    total = int(moves["len"].sum())
-    rows = moves.group_by("before").agg(
-        rows=pl.col("len").sum(), kept=pl.col("len").filter(pl.col("before") == pl.col("after")).sum()
-    )
+    total, stays = int(moves["len"].sum()), pl.col("before") == pl.col("after")
+    rows = moves.group_by("before").agg(rows=pl.col("len").sum(), kept=pl.col("len").filter(stays).sum())
     tests = [(int(kept), int(count), p) for count, kept in rows.select("rows", "kept").iter_rows()]
     if size > 1:
-        arrived = dict(
-            moves.filter(pl.col("before") != pl.col("after")).group_by("after").agg(pl.col("len").sum()).rows()
-        )
+        arrived = dict(moves.filter(~stays).group_by("after").agg(pl.col("len").sum()).rows())
         there = dict(rows.select("before", "rows").iter_rows())
         others = (total - there.get(code, 0) for code in range(size))
         tests += [(arrived.get(code, 0), count, (1 - p) / (size - 1)) for code, count in enumerate(others)]
@@ -256,11 +248,10 @@ def _surprise(hits: int, tries: int, chance: float) -> float:
 # --- what a row tells ------------------------------------------------------------------------------------------------
 
 
-def _ratio_result(bound: RatioBound, attributes: Sequence[Mapping[str, Any]], original: pl.DataFrame) -> Result:
-    """A bound on how much likelier one value than another makes what a row shows: over all that can be shown."""
-    own = next(each for each in attributes if each["name"] == bound.attribute)
-    size = len(own["values"]) if "values" in own else original[own["column"]].n_unique()
-    ratio = _largest_ratio(own["p"], size)
+def _ratio_result(bound: RatioBound, p: float, size: int, original: pl.DataFrame) -> Result:
+    """A bound on how much likelier one value than another makes what a row shows: over all that can be shown. `size`:
+    how many values there are."""
+    ratio = _largest_ratio(p, size)
     achieved: dict[str, Any] = {"epsilon": math.log(ratio) if math.isfinite(ratio) else None}
     if bound.model == "amplification":
         prior = bound.required["rho1"]
@@ -293,14 +284,20 @@ def _largest_ratio(p: float, size: int) -> float:
 # --- the risk --------------------------------------------------------------------------------------------------------
 
 
-def _result(bound: Bound, attributes: Sequence[Mapping[str, Any]], original: pl.DataFrame) -> Result:
-    """The bound against the largest risk times l. `achieved`: the l that all risks keep, in proportion."""
-    own = next(each for each in attributes if each["name"] == bound.attribute)
+def _result(
+    bound: Bound,
+    own: Mapping[str, Any],
+    size: int,
+    attributes: Sequence[Mapping[str, Any]],
+    original: pl.DataFrame,
+) -> Result:
+    """The bound against the largest risk times l. `achieved`: the l that all risks keep, in proportion. `own`: the
+    attribute, which has `size` values."""
     quasi = [each for each in attributes if each["role"] == "quasi-identifier"]
     cells = _cells(original, [each["column"] for each in quasi], own["column"], bound)
     groups = cells.group_by("group").agg(pi=pl.col("rows").sum() / int(original[ROWS].sum()))
     cells = cells.join(_identified(groups.unnest("group"), quasi), on="group")
-    cells = _guessed(cells, own["p"], len(own["values"]) if "values" in own else original[own["column"]].n_unique())
+    cells = _guessed(cells, own["p"], size)
     required = pl.col("value").replace_strict(bound.values, default=bound.l, return_dtype=pl.Float64)
     risks = cells.select("rows", risk=pl.col("identified") * pl.col("exposed") * pl.col("guessed"), l=required)
     excess = (risks["risk"] * risks["l"]).rename("excess")
@@ -322,13 +319,10 @@ def _result(bound: Bound, attributes: Sequence[Mapping[str, Any]], original: pl.
 def _cells(original: pl.DataFrame, quasi: Sequence[str], sensitive: str, bound: Bound) -> pl.DataFrame:
     """Every combination of quasi-identifiers ("group") with every sensitive value that occurs in it: rows, the share of
     it, and the share among the values that are not missing."""
-    present = pl.col("rows").filter(
-        pl.col("value") != -1 if bound.missing is None else pl.col("value") != bound.missing
-    )
-    hidden = pl.lit(False) if bound.missing is None else pl.col("value") == bound.missing
+    hidden = pl.col("value") == (-1 if bound.missing is None else bound.missing)
     counts = original.lazy().group_by(*quasi, sensitive).agg(rows=pl.col(ROWS).sum())
     named = counts.select(group=pl.struct(quasi), value=pl.col(sensitive).cast(pl.Int64), rows="rows")
-    exposed = pl.when(hidden).then(0.0).otherwise(pl.col("rows") / present.sum().over("group"))
+    exposed = pl.when(hidden).then(0.0).otherwise(pl.col("rows") / pl.col("rows").filter(~hidden).sum().over("group"))
     return named.with_columns(share=pl.col("rows") / pl.col("rows").sum().over("group"), exposed=exposed).collect()
 
 

@@ -93,7 +93,6 @@ class Check:
 
     @property
     def subject(self) -> Subject:
-        """What is counted."""
         alike = self.alike and self.model in DIVERSITY
         return Subject(self.attribute, self.numeric, alike, self.notation, self.with_missing)
 

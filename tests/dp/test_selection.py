@@ -13,12 +13,12 @@ from anonymize.dp.mechanisms import Spending
 from anonymize.dp.selection import (
     CountedTable,
     Drawing,
-    WeightedMarginals,
     by_error,
     by_independent,
     by_list,
     by_tree,
     most_joins,
+    workload_weights,
 )
 
 
@@ -167,8 +167,8 @@ def test_a_list_is_measured_with_the_columns_that_it_leaves_out() -> None:
 
 
 def test_wanted_columns_weigh_more() -> None:
-    plain = WeightedMarginals.of("abcd", 2, frozenset())
-    wanted = WeightedMarginals.of("abcd", 2, frozenset("d"))
-    assert plain.weight(("a", "b")) == 2 + 4 * 1  # both of ab, one each of ac, ad, bc and bd
-    assert wanted.weight(("a", "d")) > wanted.weight(("a", "b")) == plain.weight(("a", "b")) + 2
-    assert list(WeightedMarginals.of("ab", 3, frozenset()).marginals) == [("a", "b")]
+    plain = workload_weights("abcd", 2, frozenset())
+    wanted = workload_weights("abcd", 2, frozenset("d"))
+    assert plain["a", "b"] == 2 + 4 * 1  # both of ab, one each of ac, ad, bc and bd
+    assert wanted["a", "d"] > wanted["a", "b"] == plain["a", "b"] + 2
+    assert list(workload_weights("ab", 3, frozenset())) == [("a", "b")]
