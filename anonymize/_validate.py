@@ -94,6 +94,8 @@ def _command(spec: Spec) -> str:
         return "tabulate"
     if spec.privacy.differential is not None and spec.tabulate is None:
         return "safepub" if spec.synthesize is None else "synthesize"
+    if any(entry.model in privacy.models_about("channel") for entry in spec.privacy.models):
+        return "randomize"
     generalized = spec.quasi_identifiers and not spec.quasi_identifiers.keys() & spec.treated.keys()
     return "release" if generalized else "perturb"
 
@@ -137,6 +139,8 @@ def _judged(command: str, spec: Spec, source: Source | None) -> list[errors.Caut
         from anonymize._tabulate import check_tables
 
         check_tables(spec, source)
+    elif command == "randomize":
+        _check_randomized(spec, source)
     elif command not in DRAWN:
         return _of_rows(command, spec, source)
     else:
@@ -180,6 +184,20 @@ def _check_drawn(command: str, spec: Spec, source: Source | None) -> None:
     else:
         drawing(spec, options, required)
         hierarchical_columns(spec, read(spec, source))
+
+
+def _check_randomized(spec: Spec, source: Source | None) -> None:
+    """Raises what `randomize` refuses before it draws."""
+    from anonymize.algorithms.randomize import Options, planned
+    from anonymize.families.checks import check_request
+    from anonymize.request import Request
+    from anonymize.table import read
+
+    check_request(Request(spec, "randomize", Options()))
+    required = privacy.disclosures(spec)
+    if source is not None:
+        planned(read(spec, source, at_levels=True), required, Options())
+        _refuse_derived(spec, source)
 
 
 def _of_rows(command: str, spec: Spec, source: Source | None) -> list[errors.Caution]:

@@ -266,6 +266,7 @@ INVENTED = SPENT + "insensitive: [town]\nsynthesize: {method: independent}\niden
 COUNTED = "insensitive: [town, day, kg, key]\n"
 KG = "identifiers: [id, day, key]\nsensitive: {kg: {type: numeric}}\ninsensitive: [town]\n"
 TOWNS = "domains: {town: [Ulm, Bonn]}\n"
+DISTORTED = "quasi_identifiers: [town]\nsensitive: [day]\nprivacy: {models: [{model: disclosure, l: 1.1}]}\n"
 
 
 def tables(mechanism: str, table: str, more: str = "") -> str:
@@ -330,6 +331,8 @@ def tables(mechanism: str, table: str, more: str = "") -> str:
             3,
             "record keys that are not a number from 0",
         ),
+        ("randomize", DISTORTED.replace("{models", "{k: 2, models"), 2, "k-anonymity"),
+        ("randomize", DISTORTED + "unit: id\n", 2, "unit"),
     ],
 )
 def test_what_the_command_of_a_spec_refuses_is_not_valid(
@@ -343,6 +346,13 @@ def test_what_the_command_of_a_spec_refuses_is_not_valid(
     assert said in " ".join(judged.err.split()) and said in " ".join(made.err.split())
     alone = call("validate", "spec.yaml")
     assert (alone.code, alone.code and said in " ".join(alone.err.split())) == ((0, 0) if code == 3 else (code, True))
+
+
+def test_a_spec_that_bounds_disclosure_is_for_randomize(call: Call, desk: Desk) -> None:
+    desk.fill(STAYS, f"version: 1\nothers: drop\n{DISTORTED}")
+    for table in ([], ["-i", "table.csv"]):
+        judged = call("validate", "spec.yaml", *table)
+        assert judged.code == 0 and "next: anonymize randomize spec.yaml" in judged.err
 
 
 def test_a_spec_for_both_kinds_of_releases_is_valid_and_says_what_one_alone_refuses(call: Call, desk: Desk) -> None:
