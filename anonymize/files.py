@@ -221,7 +221,10 @@ def _file(path: Path) -> int:
 
 def _folder(path: Path) -> int:
     os.mkdir(path, 0o700)
-    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except FileNotFoundError:  # another process has taken it for one that was left
+        raise FileExistsError from None
 
 
 @contextmanager

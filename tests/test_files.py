@@ -223,3 +223,21 @@ def test_a_file_that_another_process_is_about_to_clear_is_made_anew(
     path = files.create(LEFT, ".csv", tmp_path)
     assert taken and list(tmp_path.iterdir()) == [path]
     files.remove(path)
+
+
+def test_a_folder_that_another_process_takes_for_left_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its first moment and its lock nobody holds it."""
+    opened, taken = os.open, list[Path]()
+
+    def taking(path: Path, *given: Any, **more: Any) -> int:
+        if not taken:
+            taken.append(path)
+            path.rmdir()
+        return opened(path, *given, **more)
+
+    monkeypatch.setattr(os, "open", taking)
+    with files.folder(tmp_path) as made:
+        assert made.is_dir() and made != taken[0]
+    assert not list(tmp_path.iterdir())

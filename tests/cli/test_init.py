@@ -156,9 +156,8 @@ def test_columns_called_alike_are_one_line_of_a_wide_table(tmp_path: Path) -> No
 
 def test_columns_that_are_a_letter_and_a_number_are_one_line_as_well(tmp_path: Path) -> None:
     frame = pl.DataFrame({f"A{n}": [1, 2] * 20 for n in range(42)} | {"age": range(40)})
-    table, text = first_spec(tmp_path, frame)
+    _, text = first_spec(tmp_path, frame)
     assert '"A*"' in text and "A1 " not in text
-    released(tmp_path, table, tmp_path / "spec.yaml")
 
 
 def test_persons_with_several_rows_are_the_unit_and_k_counts_them(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymize._compare import Compare, compare
+from anonymize.privacy import PARAMETERS
+from anonymize.spec import load
 from tests.common.budgets import CLASSED, limits_of
 from tests.security.commands import run
 
@@ -298,10 +302,7 @@ def test_k_optimize_has_no_highest_level(tmp_path: Path) -> None:
 
 
 def test_a_comparison_shows_what_levels_cost(tmp_path: Path) -> None:
-    spec, report = safe_harbour(tmp_path, 2), tmp_path / "compared.json"
-    assert run("compare", spec, "--algorithms", "mondrian", "-j", 1, "-r", report).returncode == 0
-    [cell] = json.loads(report.read_text())["comparison"]
+    wanted = Compare(load(safe_harbour(tmp_path, 2), PARAMETERS), ["mondrian"], processes=0)
+    [cell] = compare(wanted)["comparison"]
     assert cell["gcp"] > cell["gcp_without_levels"] > 0
-    public = tmp_path / "public.json"
-    assert run("compare", spec, "--algorithms", "mondrian", "-j", 1, "-r", public, "--public-report").returncode == 0
-    assert "gcp_without_levels" not in json.loads(public.read_text())["comparison"][0]
+    assert "gcp_without_levels" not in compare(replace(wanted, public=True))["comparison"][0]

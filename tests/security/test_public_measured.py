@@ -6,19 +6,25 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from anonymize import python as api
+from anonymize._compare import Compare, compare
 from anonymize.errors import UsageError
+from anonymize.privacy import PARAMETERS
 from anonymize.report import RENDERERS
+from anonymize.spec import load
 from tests.security.running import Run, running
 from tests.security.test_public import DROPPED, HIDDEN, attacked, people, prepared
 
 Call = Callable[[Path], Run]
 REPORTS = [word for kind in RENDERERS for word in ("-r", f"report{kind}")]
+HERE: dict[str, Any] = {"processes": 0}
+"""Of a comparison that is made in this process."""
 FAMILIES = {
     "mondrian": ["out.csv"],
     "incognito": ["out.csv"],
@@ -27,7 +33,7 @@ FAMILIES = {
 }
 FORMATS = [".csv", ".csv.gz", ".parquet", ".arrow"]
 OUTLIERS = (HIDDEN, 98)
-COMPARED = "incognito,datafly,samarati"
+COMPARED = ["incognito", "datafly", "samarati"]
 
 
 @pytest.fixture
@@ -76,14 +82,14 @@ def test_evaluate_tells_nobody_the_age_of_who_was_left_out(suffix: str, call: Ca
     assert str(HIDDEN) not in re.sub(r'"sha256": "\w+"', "", json.dumps(public))
 
 
-def test_two_inputs_with_the_same_releases_have_one_comparison(call: Call, tmp_path: Path) -> None:
+def test_two_inputs_with_the_same_releases_have_one_comparison(tmp_path: Path) -> None:
     made = []
     for age in OUTLIERS:
         rows = [*people(), (age, "f", "boss", "a", "y")]
         folder = prepared(tmp_path / str(age), rows, "incognito", output=DROPPED)
         (folder / "kept").mkdir()
-        line = f"compare spec.yaml --algorithms {COMPARED} -k 3,500 --no-cache --keep kept --public-report -j 1"
-        assert call(folder)(*line.split(), *REPORTS).code == 0
+        wanted = Compare(load(folder / "spec.yaml", PARAMETERS), COMPARED, [3, 500], keep=folder / "kept", **HERE)
+        compare(replace(wanted, reports=[str(folder / f"report{kind}") for kind in RENDERERS], public=True))
         made.append(({path.name: path.read_bytes() for path in (folder / "kept").iterdir()}, written(folder)))
     assert made[0][0] == made[1][0] and len(made[0][0]) == 3
     assert made[0][1] == made[1][1]
@@ -100,19 +106,19 @@ def test_a_comparison_has_the_figures_of_public_reports(call: Call, tmp_path: Pa
     run = call(folder)
     assert run("incognito", "spec.yaml", "-o", "out.csv", "-r", "one.json", "--public-report").code == 0
     one = json.loads((folder / "one.json").read_text())
+    wanted = Compare(load(folder / "spec.yaml", PARAMETERS), ["incognito"], cache=folder / "cache", **HERE)
     for cached in ("first", "again"):
-        line = "compare spec.yaml --algorithms incognito --cache cache --json"
-        private, public = (json.loads(run(*line.split(), *more).out) for more in ([], ["--public-report"]))
+        private, public = (compare(replace(wanted, public=each)) for each in (False, True))
         compared, secret = public["comparison"][0], private["comparison"][0]
         assert compared["gcp"] == one["utility"]["gcp"] != secret["gcp"], cached
         assert compared["prosecutor_max"] == one["risk"]["prosecutor_max"]
 
 
-def test_paths_of_options_are_nobodys_business(call: Call, tmp_path: Path) -> None:
-    folder = prepared(tmp_path / "all", people(), "incognito")
-    line = ("compare", "spec.yaml", "--algorithms", "incognito output_lattice=CANARY.json", "--cache", "kept", "--json")
-    assert "CANARY" in call(folder)(*line).out
-    assert "CANARY" not in call(folder)(*line, "--public-report").out
+def test_paths_of_options_are_nobodys_business(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder := prepared(tmp_path / "all", people(), "incognito"))
+    wanted = Compare(load(folder / "spec.yaml", PARAMETERS), ["incognito output_lattice=CANARY.json"], **HERE)
+    assert "CANARY" in json.dumps(compare(wanted))
+    assert "CANARY" not in json.dumps(compare(replace(wanted, public=True)))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.splitting import Batch
 from anonymize.classes import Bools, Codes, Ints, Partition, starts_of
-from anonymize.parallel import mapped, pool_of
+from anonymize.parallel import SMALL, mapped, pool_of
 from anonymize.recoding import CutTree
 from anonymize.records import dataclass
 from anonymize.table.memory import give_back
@@ -249,8 +249,9 @@ def grow(
 
 def assembled(blocks: list[Finished]) -> Partition:
     """The partition of finished classes, which are freed. What the threads have freed is given back before: it is
-    several times as much as the partition takes."""
-    give_back()
+    several times as much as the partition takes, where that is much."""
+    if sum(len(rows) for rows, _ in blocks) > SMALL:
+        give_back()
     rows, sizes = [each for each, _ in blocks], [each for _, each in blocks]
     blocks.clear()
     return Partition.of_blocks(rows, sizes)
