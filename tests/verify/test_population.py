@@ -25,6 +25,8 @@ from anonymize.request import Request
 from anonymize.spec import load, make
 from anonymize.table.population import BoxTree
 from anonymize.verify import CellTemplates, Check, People, Shown
+from anonymize.verify.population import texts_of_classes
+from anonymize.verify.table import TextTable, read
 from tests.common.budgets import CLASSED, options_of
 from tests.examples import THOROUGH, some
 
@@ -251,3 +253,10 @@ def test_the_spec_says_where_the_population_is(tmp_path: Path) -> None:
     with ExitStack() as opened:
         (check,) = with_people(loaded, [Check("k-map", None, wanted.required())], {"q": ["q"]}, opened)
         assert check.people.under(pl.DataFrame({"q": ["a", "b", "*"]}))[0].to_list() == [2, 1, 3]
+
+
+def test_classes_have_the_texts_that_they_show() -> None:
+    frame = pl.DataFrame({"q": ["a", "b", None, "a"]})
+    of = read(TextTable(frame.lazy(), ("q",), ("?",), None), [], "*", keep=True)
+    shown = texts_of_classes(of, ["q"])["q"].to_list()
+    assert len(shown) == 3 and {"a", "b", None} == set(shown)

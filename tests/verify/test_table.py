@@ -10,7 +10,6 @@ import pytest
 
 from anonymize.errors import DataError
 from anonymize.verify.distances import texts_of
-from anonymize.verify.population import texts_of_classes
 from anonymize.verify.table import (
     SharedNumbers,
     TextRows,
@@ -103,12 +102,6 @@ def test_numbers_are_equal_by_value() -> None:
 def test_units_are_counted_once_for_each_value() -> None:
     of = rows("aaa", "xxy", units=pl.Series(["p", "p", "p"]))
     assert entries_of(of, Subject("s"), ("?",))["count"].to_list() == [1, 1]
-
-
-def test_classes_have_the_texts_that_they_show() -> None:
-    of = rows("ab.a")
-    shown = texts_of_classes(of, ["q"])["q"].to_list()
-    assert len(shown) == 3 and {"a", "b", None} == set(shown)
 
 
 @pytest.mark.parametrize(
