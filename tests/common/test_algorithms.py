@@ -274,7 +274,7 @@ def test_threads_do_not_show_in_a_table_of_several_batches(
     module = ALGORITHMS[algorithm]
     privacy, more = UNCLASSED.get(module.NEEDS.family.name, ("k: 50, l: 2", {}))
     refines = "passes" in {field.name for field in fields(module.Options)}
-    count = ROWS.get(algorithm, 150_000)
+    count = ROWS.get(algorithm, 132_000)
     (tmp_path / "table.csv").write_text(several_batches(count), encoding="utf-8")
     (tmp_path / "spec.yaml").write_text(
         "{version: 1, quasi_identifiers: {age: {type: numeric}, zip: {hierarchy: {mask: right}},"

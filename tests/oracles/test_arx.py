@@ -26,7 +26,7 @@ QUICK = (
     "TestAnonymizationCombinations#1",
     "TestAnonymizationCombinations#3",
     "TestAnonymizationCombinations#4",
-    "TestAnonymizationKMap#0",
+    "TestAnonymizationKMap#6",
     "TestAnonymizationKAnonymity#0",
     "TestAnonymizationLDiversity#0",
     "TestAnonymizationTCloseness#5",

@@ -26,7 +26,7 @@ sensitive: {disease: {}}
 privacy: {k: 4, l: 2, suppression: 0.2}
 series: {person: [name], wait: 0, reserve: 2}
 """
-LITTLE = {"mondrian": ["--passes", "1", "--sweeps", "1"]}
+LITTLE = {name: ["--passes", "1", "--sweeps", "1"] for name in ("mondrian", "top-down")}
 """Who is shown together is searched with little effort: what a series promises holds whatever is lost."""
 Person = tuple[str, int, str, str, str]
 

@@ -173,11 +173,11 @@ def test_when_the_time_is_up_what_was_found_is_kept() -> None:
 
 def test_weights_decide_what_is_kept_precise() -> None:
     rng = np.random.default_rng(3)
-    x, y = rng.integers(0, 50, (2, 400)).tolist()
+    x, y = rng.integers(0, 50, (2, 200)).tolist()
     start, shares = random_regions(table_of(numeric(x, "x")), 5, rng), []
     for weight in (1.0, 4.0):
         table = table_of(numeric(x, "x", weight), numeric(y, "y"))
-        found = refined(table, (k_anonymity(5),), start, Refinable(passes=20), Context())
+        found = refined(table, (k_anonymity(5),), start, Refinable(passes=8), Context())
         codes = codes_of(table.attributes)
         boxes = GroupBoxes.of(codes, found.partition)
         one = Penalty.of([replace(table.attributes[0], weight=1.0)])
