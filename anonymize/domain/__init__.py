@@ -1,5 +1,10 @@
 """What every attribute is: an ordered list of leaves, of which a release shows intervals; and the leaves that cells
-stand for, of nearly every cell an interval of them."""
+stand for, of nearly every cell an interval of them.
+
+A column of the table is an array of leaf codes, `0 .. size - 1`. What an equivalence class is released as is a pair
+`(low, high)` of codes, both included. Everything that the search and the report need to know about that pair is a
+function of arrays of lows and highs.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.records import dataclass
-
-# --- domains ----------------------------------------------------------------------------------------------------------
-# What every attribute is: an ordered list of leaves, of which a release shows intervals.
-#
-# A column of the table is an array of leaf codes, `0 .. size - 1`. What an equivalence class is released as, is a pair
-# `(low, high)` of codes, both included. Everything the search and the report need to know about that pair is a function
-# of arrays of lows and highs.
 
 Codes: TypeAlias = NDArray[np.integer[Any]]
 
@@ -66,11 +64,9 @@ class Domain(ABC):
 
 
 # --- sets of leaves ---------------------------------------------------------------------------------------------------
-# The leaves that cells stand for: of nearly every cell an interval of them, of a set `{a|c}` those that it names.
-#
-# Whoever asks whether a cell could be about a value, how many values it covers, or how the rows behind it are spread,
-# asks here: an interval is answered by running sums over the leaves, in the time that its two ends take; a set with
-# leaves left out between its first and its last is a row of a table of bits.
+# Whether a cell could be about a value, how many values it covers, and how the rows behind it are spread, is answered
+# for an interval by running sums over the leaves, in the time that its two ends take; a set `{a|c}` with leaves left
+# out between its first and its last is a row of a table of bits.
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -88,13 +84,11 @@ class Gapped:
     @classmethod
     def of(cls, members: Sequence[Sequence[int] | None], size: int) -> Gapped | None:
         """The column of cells that stand for these leaves (None: for an interval); None where all are intervals."""
-        rows = {
-            each: row for row, each in enumerate(dict.fromkeys(tuple(each) for each in members if each is not None))
-        }
+        rows: dict[tuple[int, ...], int] = {}
+        which = [-1 if each is None else rows.setdefault(tuple(each), len(rows)) for each in members]
         leaves = np.zeros((len(rows), size), np.bool_)
         for each, row in rows.items():
             leaves[row, list(each)] = True
-        which = [-1 if each is None else rows[tuple(each)] for each in members]
         return cls(np.array(which, np.int64), leaves) if rows else None
 
     def of_cells(self, chosen: Any) -> Gapped:
@@ -166,12 +160,12 @@ class LeafSets:
     def holding(self, codes: Ints) -> Bools:
         """(n, ...) whether each cell stands for codes (n, ...), or (1, ...) for the same ones of every cell."""
         axes = (slice(None), *(None,) * (codes.ndim - 1))
-        held = (self.first[axes] <= codes) & (codes <= self.last[axes])
+        within = (self.first[axes] <= codes) & (codes <= self.last[axes])
         if self.gapped is not None:
             places = self.gapped.places
-            own = np.maximum(np.broadcast_to(codes, held.shape)[places], 0)
-            held[places] &= self.gapped.leaves[self.gapped.which[places][axes], own]
-        return np.asarray(held)
+            own = np.maximum(np.broadcast_to(codes, within.shape)[places], 0)
+            within[places] &= self.gapped.leaves[self.gapped.which[places][axes], own]
+        return np.asarray(within)
 
     def spread(self, rows: Floats | Ints, size: int, values: Ints | None = None, count: int = 1) -> Floats:
         """(size, count) how many rows have each code if those of a cell (n,) are spread evenly over its leaves; a
@@ -186,9 +180,9 @@ class LeafSets:
         spread = np.maximum(steps.cumsum(axis=0)[:size], 0.0)
         if self.gapped is not None:
             places = self.gapped.places
-            beside = np.zeros((len(self.gapped.leaves), count))
-            np.add.at(beside, (self.gapped.which[places], value[places]), each[places])
-            spread += self.gapped.leaves.T @ beside
+            of_sets = np.zeros((len(self.gapped.leaves), count))
+            np.add.at(of_sets, (self.gapped.which[places], value[places]), each[places])
+            spread += self.gapped.leaves.T @ of_sets
         return np.asarray(spread)
 
     def runs(self) -> tuple[Ints, Ints, Ints]:

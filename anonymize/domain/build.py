@@ -19,6 +19,8 @@ on what values there are, and not on where they stand.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -36,10 +38,9 @@ from anonymize.domain.tree import NUMBERS, Level, Tree
 from anonymize.errors import DataError, Problem, SpecError, ValuesError
 from anonymize.spec.codes import SYSTEMS, large_areas
 from anonymize.spec.columns import Definition
-from anonymize.spec.hierarchy import Codes, Mask, NumberBands, Parts, Prefix, Rare, Zip3
+from anonymize.spec.hierarchy import MOST_WIDTH, Codes, Mask, NumberBands, Parts, Prefix, Rare, Zip3
 from anonymize.spec.hierarchy import Intervals as IntervalsSource
 
-_LIMIT = 2.0**52  # intervals are numbered exactly up to here
 _CHARACTERS = 1 << 30  # the labels of a masked column have fewer
 
 
@@ -89,9 +90,17 @@ def build(
     elif isinstance(source, Zip3):
         steps = _checked(name, values, *zip_steps(large_areas(source.zip3)), "ZIP codes")
     elif isinstance(source, Parts):
-        steps = _moments(name, values, moments_of(source, codes))
+        moments = moments_of(source, codes)
+        hint = f'{{{moments.noun}: {{format: "...", levels: [...]}}}} says how they are written; '
+        steps = _checked(name, values, moments.fits, moments.steps, moments.expected, hint)
     elif isinstance(source, Rare):
-        steps = [_pooling(name, values, source.rare.label, frequent)]
+        label = source.rare.label
+        if label in values:
+            problem = Problem(
+                f"column {name!r}: the label of `rare` is a value of the column", hint="choose another label"
+            )
+            raise ValuesError(problem, [values.index(label)])
+        steps = [lambda value: value if value in frequent else label]
     return Taxonomy.of(name, Tree.from_steps(sorted(values), steps, suppressed), missing)
 
 
@@ -127,11 +136,11 @@ def numeric_hierarchy(
         return _numbers_file(numeric, source, interval, normalize=normalize)
     if isinstance(source, IntervalsSource):
         taxonomy = intervals(numeric, source.intervals, interval, suppressed)
-        return Generalization.over(numeric, taxonomy, *_widths(taxonomy, interval))
-    if isinstance(source, NumberBands):
+    elif isinstance(source, NumberBands):
         taxonomy = bands(numeric, source.bands, interval, suppressed)
-        return Generalization.over(numeric, taxonomy, *_widths(taxonomy, interval))
-    return Generalization.plain(numeric, suppressed)
+    else:
+        return Generalization.plain(numeric, suppressed)
+    return Generalization.over(numeric, taxonomy, *_widths(taxonomy, interval))
 
 
 def _widths(taxonomy: Taxonomy, interval: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -168,14 +177,10 @@ def _numbers_file(numeric: Numeric, path: Path, interval: str, *, normalize: boo
 
 def _number(text: str) -> int | float | None:
     """A leaf of a file as a number; None where it is not one."""
-    if "_" in text:
-        return None
-    for kind in (int, float):
-        try:
+    for kind in () if "_" in text else (int, float):
+        with suppress(ValueError):
             number = kind(text)
-        except ValueError:
-            continue
-        return number if abs(number) < float("inf") else None
+            return number if abs(number) < float("inf") else None
     return None
 
 
@@ -196,15 +201,13 @@ def intervals(numeric: Numeric, widths: Sequence[float], interval: str, suppress
             `check_half_open` raises.
     """
     largest = float(np.abs(numeric.values.astype(np.float64)).max(initial=0.0))
-    if largest / widths[0] >= _LIMIT:
+    if largest / widths[0] >= MOST_WIDTH:
         message = f"column {numeric.name!r}: its values are too large for intervals of the smallest width"
         raise SpecError(Problem(message, hint="use larger widths"))
-    whole = numeric.whole and Grid.of(widths[0]).whole
-    check_half_open(numeric.name, interval, whole=whole)
-    leaves = numeric.leaf_text()[: len(numeric.values)]
-    levels = [Level(np.arange(len(leaves)), leaves)]
     grid = Grid.of(widths[0])
-    fine = grid.floor(numeric.values)
+    whole = numeric.whole and grid.whole
+    check_half_open(numeric.name, interval, whole=whole)
+    fine, levels = grid.floor(numeric.values), []
     for ratio in (round(width / widths[0]) for width in widths):
         number, group = np.unique(fine // ratio, return_inverse=True)
         labels = _interval_labels(grid, number * ratio, ratio, interval, whole=whole)
@@ -215,7 +218,9 @@ def intervals(numeric: Numeric, widths: Sequence[float], interval: str, suppress
 
 def _over_numbers(numeric: Numeric, levels: Sequence[Level], suppressed: str) -> Taxonomy:
     """The taxonomy of levels above numbers; a missing value is a leaf directly under the root."""
-    tree = Tree((*levels, Level(np.zeros(len(numeric.values), dtype=np.intp), [suppressed])))
+    count = len(numeric.values)
+    leaves = Level(np.arange(count), numeric.leaf_text()[:count])
+    tree = Tree((leaves, *levels, Level(np.zeros(count, dtype=np.intp), [suppressed])))
     numbered = (tree if numeric.missing_text is None else tree.with_leaf(numeric.missing_text)).numbered()
     return Taxonomy(numeric.name, numbered.levels, numbered.labels, numeric.missing)
 
@@ -236,13 +241,12 @@ def bands(numeric: Numeric, levels: Sequence[Sequence[float]], interval: str, su
     """
     whole = numeric.whole and all(bound == int(bound) for bound in levels[0])
     check_half_open(numeric.name, interval, whole=whole)
-    leaves = numeric.leaf_text()[: len(numeric.values)]
-    tree = [Level(np.arange(len(leaves)), leaves)]
+    made = []
     for bounds in levels:
         number, group = np.unique(np.searchsorted(bounds, numeric.values, side="right"), return_inverse=True)
         labels = _band_labels(numeric, bounds, interval, whole=whole)
-        tree.append(Level(group, [labels[place] for place in number.tolist()]))
-    return _over_numbers(numeric, tree, suppressed)
+        made.append(Level(group, [labels[place] for place in number.tolist()]))
+    return _over_numbers(numeric, made, suppressed)
 
 
 def _band_labels(numeric: Numeric, bounds: Sequence[float], interval: str, *, whole: bool) -> list[str]:
@@ -303,31 +307,26 @@ def _width(name: str, values: Sequence[str]) -> int:
 def mask(side: str, width: int) -> list[Step]:
     """One step per masked character but the last, for values of up to `width` characters."""
 
-    def masked(count: int) -> Step:
+    def masked(count: int, value: str) -> str:
         if side == "right":
-            return lambda value: value.rjust(width, "_")[: width - count] + "*" * count
-        return lambda value: "*" * count + value.ljust(width, "_")[count:]
+            return value.rjust(width, "_")[: width - count] + "*" * count
+        return "*" * count + value.ljust(width, "_")[count:]
 
-    return [masked(count) for count in range(1, width)]
+    return [partial(masked, count) for count in range(1, width)]
 
 
 def prefix(lengths: Sequence[int]) -> list[Step]:
     """One step per length."""
 
-    def cut(length: int) -> Step:
-        return lambda value: f"{value[:length]}*" if value else value
+    def cut(length: int, value: str) -> str:
+        return f"{value[:length]}*" if value else value
 
-    return [cut(length) for length in lengths]
+    return [partial(cut, length) for length in lengths]
 
 
 def moments_of(source: Parts, codes: DateCodes = DateCodes()) -> Moments:  # noqa: B008 (frozen)
     """How dates or times of day are read, and cut off."""
     return Moments(source.KEY, source.levels, source.format, utc=source.utc, codes=codes)
-
-
-def _moments(name: str, values: Sequence[str], moments: Moments) -> Sequence[Step]:
-    hint = f'{{{moments.noun}: {{format: "...", levels: [...]}}}} says how they are written; '
-    return _checked(name, values, moments.fits, moments.steps, moments.expected, hint)
 
 
 def _checked(
@@ -338,10 +337,3 @@ def _checked(
         message = f"column {name!r}: {len(wrong)} of {len(values)} distinct values are not {expected}"
         raise ValuesError(Problem(message, hint=f"{hint}texts that mean missing belong in input.missing"), wrong)
     return steps
-
-
-def _pooling(name: str, values: Sequence[str], label: str, frequent: Collection[str]) -> Step:
-    if label in values:
-        message = f"column {name!r}: the label of `rare` is a value of the column"
-        raise ValuesError(Problem(message, hint="choose another label"), [values.index(label)])
-    return lambda value: value if value in frequent else label

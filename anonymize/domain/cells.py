@@ -38,17 +38,14 @@ BLANK = "missing"
 
 _MEMBER = re.compile(r"\\(.)|(\|)|([^\\|]+|\\\Z)", re.DOTALL)
 """An escaped character, a bar, or text in which neither occurs (a backslash at the very end stands for itself)."""
-
-
 _SUFFIX = " or "
-"""What is behind a number that may be missing, before the text of missing values."""
+"""Parts a number that may be missing from the text of missing values."""
 _FIRST = 1000
 """Cells that are looked at before all others."""
 _CELLS_AT_ONCE = 500
 """Cells up to which all shapes are tried on all of them: one query for each shape takes longer than the work."""
-
 _TEXTS_REMEMBERED = 1000
-"""Texts that are remembered with what they say, of a way of writing cells."""
+"""Texts of one format that are remembered with what they say."""
 
 _ONE_TEXT = pl.col("low") == pl.col("high")
 _NOTHING = pl.lit(None, pl.String)
@@ -183,19 +180,15 @@ def read_cells(
     if numeric and _any_has(frame["low"], _SUFFIX):
         frame = _without_suffix(frame, written)
     cells = _at_once(frame, shapes) if len(frame) <= _CELLS_AT_ONCE else _by_shape(frame, shapes.tried)
+    kind, suffixed = cells["kind"].to_numpy(), cells["suffixed"].to_numpy()
     if not alone and written.rounded and numeric and written.decimal(frame["low"], frame["high"]):
-        wide = (pl.col("kind") == CellKind.INTERVAL.value) & (pl.lit(frame["low"]) != pl.lit(frame["high"]))
-        half_open = pl.lit(CellKind.HALF_OPEN.value, pl.UInt8)
-        cells = cells.with_columns(kind=pl.when(wide).then(half_open).otherwise("kind"))
-    if maybe is None and not cells["suffixed"].any():
-        return ReadCells(cells["kind"].to_numpy(), cells["low"], cells["high"], np.zeros(cells.height, np.bool_))
-    shows = pl.col("kind").is_in([kind.value for kind in NUMERIC])
-    cells = cells.with_columns(
-        kind=pl.when(pl.col("suffixed") & ~shows).then(pl.lit(CellKind.LABEL.value, pl.UInt8)).otherwise("kind"),
-        maybe=(pl.col("suffixed") if maybe is None else pl.lit(maybe.cast(pl.String) == "maybe")).fill_null(False)
-        & shows,
-    )
-    return ReadCells(cells["kind"].to_numpy(), cells["low"], cells["high"], cells["maybe"].to_numpy())
+        wide = (kind == CellKind.INTERVAL) & frame["low"].ne_missing(frame["high"]).to_numpy()
+        kind = np.where(wide, np.uint8(CellKind.HALF_OPEN), kind)
+    shows = np.isin(kind, NUMERIC)
+    if suffixed.any():
+        kind = np.where(suffixed & ~shows, np.uint8(CellKind.LABEL), kind)
+    uncertain = suffixed if maybe is None else (maybe.cast(pl.String) == "maybe").fill_null(False).to_numpy()
+    return ReadCells(kind, cells["low"], cells["high"], uncertain & shows)
 
 
 def cells_of(spec: Spec, low: pl.Series, high: pl.Series, *, numeric: bool) -> ReadCells:
@@ -204,8 +197,8 @@ def cells_of(spec: Spec, low: pl.Series, high: pl.Series, *, numeric: bool) -> R
 
 
 def _one_by_one(texts: Sequence[str | None], shapes: _Shapes) -> ReadCells:
-    """The cells that few texts are, each by itself: what a text says does not depend on the others, and the few texts
-    of a release are read again and again, by whoever writes, measures or describes it."""
+    """The cells that few texts are. What a text says does not depend on the others, and the few texts of a release are
+    read again and again."""
     read = {text: shapes.known[text] for text in texts if text in shapes.known}
     if new := [text for text in dict.fromkeys(texts) if text not in read]:
         frame = pl.DataFrame({"low": pl.Series(new, dtype=pl.String), "suffixed": False})
@@ -220,8 +213,8 @@ def _one_by_one(texts: Sequence[str | None], shapes: _Shapes) -> ReadCells:
 
 
 def _at_once(frame: pl.DataFrame, shapes: _Shapes) -> pl.DataFrame:
-    """What each of few cells says: every shape is tried on each, and the first that fits is taken. Three queries are
-    planned in less time than one of three steps, in which every step asks for the types of the one before."""
+    """What each of few cells says: the first shape that fits, all being tried. Three queries are planned in less time
+    than one of three steps, in which every step asks for the types of the one before."""
     return frame.select("suffixed", "low", "high", *shapes.ends).with_columns(shapes.fits).select(shapes.says)
 
 
@@ -301,17 +294,6 @@ class _Shape:
     fits: Callable[[pl.Expr, pl.Expr], pl.Expr]
     ends: pl.Expr = _NO_ENDS
 
-    @classmethod
-    def of_ends(cls, kind: CellKind, ends: pl.Expr) -> _Shape:
-        """The shape of cells in which both ends are numbers."""
-        return cls(kind, lambda first, last: _finite(first) & _finite(last), ends)
-
-    @classmethod
-    def of_one_end(cls, low: pl.Expr | None = None, high: pl.Expr | None = None) -> _Shape:
-        """The shape of cells in which one end is a number, and the other one is open."""
-        ends = _pair(_NOTHING if low is None else low, _NOTHING if high is None else high)
-        return cls(CellKind.OPEN, lambda first, last: _finite(last if low is None else first), ends)
-
 
 @dataclass(frozen=True)
 class _Shapes:
@@ -325,74 +307,80 @@ class _Shapes:
     says: Sequence[pl.Expr]
     known: dict[str | None, tuple[int, str | None, str | None]] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, tried: Sequence[_Shape]) -> _Shapes:
-        """The shapes in the order in which they are tried; the last fits all cells."""
-        low, high = ([pl.col(str(n)).struct.field(end) for n in range(len(tried))] for end in ("first", "last"))
-        kinds = [pl.lit(shape.kind.value, pl.UInt8) for shape in tried]
-        values = {"kind": kinds, "low": low, "high": high}
-        return cls(
-            tried,
-            [shape.ends.alias(str(n)) for n, shape in enumerate(tried)],
-            [shape.fits(low[n], high[n]).alias(f"fits {n}") for n, shape in enumerate(tried)],
-            [pl.col("suffixed"), *(_of_first(each).alias(name) for name, each in values.items())],
-        )
+
+@lru_cache(64)
+def _shapes(written: CellFormat, *, numeric: bool, alone: bool) -> _Shapes:
+    tried = _in_order(written, numeric=numeric, alone=alone)
+    low, high = ([pl.col(str(n)).struct.field(end) for n in range(len(tried))] for end in ("first", "last"))
+    values = {"kind": [pl.lit(shape.kind.value, pl.UInt8) for shape in tried], "low": low, "high": high}
+    return _Shapes(
+        tried,
+        [shape.ends.alias(str(n)) for n, shape in enumerate(tried)],
+        [shape.fits(low[n], high[n]).alias(f"fits {n}") for n, shape in enumerate(tried)],
+        [pl.col("suffixed"), *(_of_first(each).alias(name) for name, each in values.items())],
+    )
 
 
 def _of_first(values: Sequence[pl.Expr]) -> pl.Expr:
-    """Of the values of all shapes, the one of the first shape that fits."""
+    """Of the values of all shapes, the one of the first shape that fits; the last shape fits all cells."""
     chosen = values[-1]
     for number in range(len(values) - 2, -1, -1):
         chosen = pl.when(pl.col(f"fits {number}")).then(values[number]).otherwise(chosen)
     return chosen
 
 
+def _in_order(written: CellFormat, *, numeric: bool, alone: bool) -> list[_Shape]:
+    """Every way for cells to read, the last of which fits them all. `alone`: cells of one column, whose two texts are
+    the same; where both ends are numbers that is a number, and no end is empty by itself."""
+    empty = [_of_texts(CellKind.MISSING, lambda text: text.is_null() | text.is_in(list(written.missing)))]
+    if written.suppressed is not None:
+        empty.insert(0, _of_texts(CellKind.SUPPRESSED, lambda text: text == pl.lit(written.suppressed, pl.String)))
+    label = _Shape(CellKind.LABEL, lambda first, last: pl.lit(True))
+    if not numeric:
+        members_alone = _of_texts(CellKind.SET, lambda text: text.str.contains(r"(?s)^\{.*\}$") & _ONE_TEXT)
+        return [*empty, members_alone, label]
+    bare = [pl.col(side).str.strip_chars() for side in ("low", "high")]
+    low, high = (pl.when(text.str.contains(f"^{NUMBER}$")).then(text) for text in bare)
+    beside = [text.is_null() | text.is_in(["", *written.missing]) for text in bare]
+    number = _Shape(CellKind.NUMBER, lambda first, last: _finite(first), _pair(low, low))
+    same = _of_numbers(CellKind.NUMBER, _pair(low, pl.when(low == high).then(high)))
+    return [
+        *empty,
+        *([number] if alone else [same, _of_numbers(CellKind.INTERVAL, _pair(low, high))]),
+        *(_of_numbers(INTERVALS[within], _two_ends(text)) for text, within in readings(written.interval)),
+        _above(_one_end(written.open_high, "{low}")),
+        _below(_one_end(written.open_low, "{high}")),
+        *([] if alone else [_above(pl.when(beside[1]).then(low)), _below(pl.when(beside[0]).then(high))]),
+        label,
+    ]
+
+
+def _of_texts(kind: CellKind, test: Callable[[pl.Expr], pl.Expr]) -> _Shape:
+    """The shape of cells of which both texts pass a test."""
+    return _Shape(kind, lambda first, last: test(pl.col("low")) & test(pl.col("high")))
+
+
+def _of_numbers(kind: CellKind, ends: pl.Expr) -> _Shape:
+    """The shape of cells of which both ends are numbers."""
+    return _Shape(kind, lambda first, last: _finite(first) & _finite(last), ends)
+
+
+def _above(low: pl.Expr) -> _Shape:
+    """The shape of cells with a lower end alone."""
+    return _Shape(CellKind.OPEN, lambda first, last: _finite(first), _pair(low, _NOTHING))
+
+
+def _below(high: pl.Expr) -> _Shape:
+    """The shape of cells with an upper end alone."""
+    return _Shape(CellKind.OPEN, lambda first, last: _finite(last), _pair(_NOTHING, high))
+
+
 def _finite(text: pl.Expr) -> pl.Expr:
-    """Whether the text of a number, without spaces around it, is one that can be worked with."""
     return text.cast(pl.Float64, strict=False).is_finite()
 
 
 def _pair(low: pl.Expr, high: pl.Expr) -> pl.Expr:
     return pl.struct(low.alias("first"), high.alias("last"))
-
-
-@lru_cache(64)
-def _shapes(written: CellFormat, *, numeric: bool, alone: bool) -> _Shapes:
-    return _Shapes.of(_in_order(written, numeric=numeric, alone=alone))
-
-
-def _in_order(written: CellFormat, *, numeric: bool, alone: bool) -> list[_Shape]:
-    """Every way for cells to read, the last of which fits them all. `alone`: cells of one column, whose two texts are
-    the same; where both ends are numbers that is a number, and no end is empty by itself."""
-    empty = [_Shape(CellKind.MISSING, _both(lambda text: text.is_null() | text.is_in(list(written.missing))))]
-    if written.suppressed is not None:
-        empty.insert(0, _Shape(CellKind.SUPPRESSED, _both(lambda text: text == pl.lit(written.suppressed, pl.String))))
-    label = _Shape(CellKind.LABEL, lambda first, last: pl.lit(True))
-    if not numeric:
-        return [*empty, _Shape(CellKind.SET, _both(lambda text: text.str.contains(r"(?s)^\{.*\}$") & _ONE_TEXT)), label]
-    low, high = (_number_text(side) for side in ("low", "high"))
-    number = _Shape(CellKind.NUMBER, lambda first, last: _finite(first), _pair(low, low))
-    pairs = [_Shape.of_ends(CellKind.NUMBER, _pair(low, pl.when(low == high).then(high)))]
-    pairs.append(_Shape.of_ends(CellKind.INTERVAL, _pair(low, high)))
-    two_columns = [
-        _Shape.of_one_end(low=pl.when(_empty("high", written)).then(low)),
-        _Shape.of_one_end(high=pl.when(_empty("low", written)).then(high)),
-    ]
-    return [
-        *empty,
-        *([number] if alone else pairs),
-        *(_Shape.of_ends(INTERVALS[low, high], _two_ends(text)) for text, low, high in readings(written.interval)),
-        _Shape.of_one_end(low=_one_end(written.open_high, "{low}")),
-        _Shape.of_one_end(high=_one_end(written.open_low, "{high}")),
-        *([] if alone else two_columns),
-        label,
-    ]
-
-
-def _number_text(side: str) -> pl.Expr:
-    """The text of cells that are a number, without spaces around it; null for other cells."""
-    text = pl.col(side).str.strip_chars()
-    return pl.when(text.str.contains(f"^{NUMBER}$")).then(text)
 
 
 def _two_ends(interval: str) -> pl.Expr:
@@ -407,11 +395,3 @@ def _one_end(open_interval: str, end: str) -> pl.Expr:
     before, _, after = open_interval.partition(end)
     text = pl.when(_ONE_TEXT).then(pl.col("low"))
     return text.str.extract(f"^{re.escape(before)}({NUMBER}){re.escape(after)}$", 1)
-
-
-def _empty(side: str, written: CellFormat) -> pl.Expr:
-    return pl.col(side).is_null() | pl.col(side).str.strip_chars().is_in(["", *written.missing])
-
-
-def _both(test: Callable[[pl.Expr], pl.Expr]) -> Callable[[pl.Expr, pl.Expr], pl.Expr]:
-    return lambda first, last: test(pl.col("low")) & test(pl.col("high"))

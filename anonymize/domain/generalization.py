@@ -208,8 +208,6 @@ class CodedGeneralization(Generalization):
 
 
 # --- data constraint rules --------------------------------------------------------------------------------------------
-# Data constraint rules on the leaves of a hierarchy: which level still keeps apart what a rule says.
-#
 # A rule names two values. For categories they are leaves or nodes; as nodes are intervals of leaf codes, a level mixes
 # two of them if and only if it mixes the last leaf of the first with the first leaf of the second. For numbers they are
 # the two sides of a boundary: it is lost where the largest leaf that is not above the lower one and the smallest that
@@ -264,13 +262,13 @@ def resolve(rules: Sequence[Rule], over: Generalization) -> list[Apart | Kept | 
 
     A boundary with no number on one of its sides separates nothing, and is unknown too.
     """
-    return [_resolved(rule, over) for rule in rules]
 
+    def resolved(rule: Rule) -> Apart | Kept | str:
+        if rule.keep_apart is None:
+            return _kept(rule, over)
+        return _nodes(rule, over.hierarchy) if over.numbers is None else _boundary(rule, over.numbers)
 
-def _resolved(rule: Rule, over: Generalization) -> Apart | Kept | str:
-    if rule.keep_apart is None:
-        return _kept(rule, over)
-    return _nodes(rule, over.hierarchy) if over.numbers is None else _boundary(rule, over.numbers)
+    return [resolved(rule) for rule in rules]
 
 
 def in_force(rules: Sequence[Rule], over: Generalization) -> list[Apart | Kept]:
@@ -286,24 +284,17 @@ def _kept(rule: Rule, over: Generalization) -> Kept | str:
         assert over.numbers is not None
         inside |= (over.numbers >= together.from_) & (over.numbers <= together.to)
     for value in rule.values:
-        leaves = _leaves_of(value, over)
-        if not leaves.any():
+        if over.numbers is not None:
+            leaves = np.flatnonzero(over.numbers == value)
+        else:
+            first, last = hierarchy.extent(str(value)) or (0, -1)
+            leaves = np.arange(first, last + 1)
+        if not len(leaves):
             return UNKNOWN
-        inside |= leaves
+        inside[leaves] = True
     if not inside.any():
         return UNKNOWN
     return EVERYTHING if inside.all() else Kept(inside, rule.importance)
-
-
-def _leaves_of(value: float | str, over: Generalization) -> NDArray[np.bool_]:
-    """(leaves,) which are under a node, the lowest one of that label, or are that number."""
-    if over.numbers is not None:
-        return np.asarray(over.numbers == value)
-    hierarchy, codes = over.hierarchy, np.arange(over.hierarchy.size)
-    if value not in hierarchy.labels:
-        return np.zeros(hierarchy.size, np.bool_)
-    node = hierarchy.labels.index(str(value))
-    return np.asarray((codes >= hierarchy.start[node]) & (codes < hierarchy.stop[node]))
 
 
 def _boundary(rule: Rule, numbers: NDArray[np.float64]) -> Apart | str:
@@ -316,10 +307,8 @@ def _boundary(rule: Rule, numbers: NDArray[np.float64]) -> Apart | str:
 
 
 def _nodes(rule: Rule, hierarchy: Taxonomy) -> Apart | str:
-    if not all(value in hierarchy.labels for value in rule.values):
+    extents = [extent for value in rule.values if (extent := hierarchy.extent(str(value))) is not None]
+    if len(extents) < len(rule.values):
         return UNKNOWN
-    nodes = [hierarchy.labels.index(str(value)) for value in rule.values]  # the lowest one of that label
-    first, second = sorted(nodes, key=lambda node: int(hierarchy.start[node]))
-    if hierarchy.stop[first] > hierarchy.start[second]:
-        return NESTED
-    return Apart(int(hierarchy.stop[first]) - 1, int(hierarchy.start[second]), rule.importance)
+    (_, last), (first, _) = sorted(extents)
+    return NESTED if last >= first else Apart(last, first, rule.importance)

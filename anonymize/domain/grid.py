@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from anonymize.records import dataclass
 
 # --- multiples of a step ----------------------------------------------------------------------------------------------
-# Multiples of a decimal step: where whole numbers and fractions are rounded to, and how that reads.
-#
 # A grid's points are what their decimal text reads back as, so 3 steps of 0.1 are 0.3, and comparisons with a point
 # agree with comparisons with the text that is released.
 
@@ -121,7 +119,7 @@ class Grid:
 
 
 # --- bottom and top codes ---------------------------------------------------------------------------------------------
-# Rounded numbers, and bottom and top codes: numbers at or beyond them are one value, of which only that is shown.
+# Numbers at or beyond a code are one value, of which only that is shown.
 
 _EXACT_DIGITS = 2.0**52  # multiples of a step are numbered exactly up to here
 
@@ -199,8 +197,7 @@ class Coding:
 
 
 # --- rounded ends -----------------------------------------------------------------------------------------------------
-# Rounded ends of intervals: multiples of a step that follows from the width of what an interval spans, and from nothing
-# else.
+# Ends are multiples of a step that follows from the width of what an interval spans, and from nothing else.
 #
 # The step is the largest 1, 2 or 5 times a power of ten that is at most a quarter of the width; on whole numbers it is
 # at least 2, as multiples of 1 would be the values themselves. Ends are multiples of what the numbers have been rounded
@@ -240,7 +237,9 @@ class RoundedEnds:
         cls, begins: Numbers, ends: Numbers, coding: Coding, fences: tuple[Numbers, Numbers], *, whole: bool
     ) -> RoundedEnds:
         """The rounded ends of intervals from `begins` to `ends` (n,); `fences` (n,) twice: see `limits`."""
-        grids, grid_of = _grids(_quarters(begins, ends), _least(begins, ends, whole=whole), coding.step)
+        choices, place = _choices(begins, ends, whole=whole)
+        used, grid_of = np.unique(place, return_inverse=True)
+        grids, grid_of = tuple(_common(choices[each], coding.step) for each in used.tolist()), grid_of.astype(np.int64)
         grid_of[begins == ends] = _SINGLE
         first, stop = np.zeros(len(begins), np.int64), np.zeros(len(begins), np.int64)
         for number, grid in enumerate(grids):
@@ -315,40 +314,27 @@ class RoundedEnds:
 def widening(begins: Numbers, ends: Numbers, coding: Coding, *, whole: bool) -> Floats:
     """(n,) by how much intervals with rounded ends are wider than what they span, on average over where on their grids
     that lies: a function of the width alone."""
-    choices, place = _choices(_quarters(begins, ends), _least(begins, ends, whole=whole))
+    choices, place = _choices(begins, ends, whole=whole)
     steps = np.array([_common(grid, coding.step).step for grid in choices])
     wider = np.maximum(steps[place] - whole, 0.0) if len(place) else np.zeros(0)
     return np.where(begins == ends, 0.0, wider)
 
 
-def _quarters(begins: Numbers, ends: Numbers) -> Floats:
-    """(n,) quarters of the widths. Those of decimals are taken for what their texts say: what floats are beside their
-    texts is added, so that from 0.3 to 0.7 a step of 0.1 is a quarter."""
-    if begins.dtype.kind == "i":
-        return (ends.astype(np.uint64) - begins.astype(np.uint64)).astype(np.float64) / 4
-    return np.asarray(ends / 4 - begins / 4 + np.maximum(np.abs(begins), np.abs(ends)) * 2.0**-52)
+def _choices(begins: Numbers, ends: Numbers, *, whole: bool) -> tuple[list[Grid], Ints]:
+    """Grids, and (n,) which of them has the largest step of at most a quarter of the width of each interval, or the
+    first one that is not under the least step.
 
-
-def _least(begins: Numbers, ends: Numbers, *, whole: bool) -> Floats:
-    """(n,) the smallest step of each."""
+    Quarters of decimals are taken for what their texts say: what floats differ from their texts by is added, so that
+    from 0.3 to 0.7 a step of 0.1 is a quarter.
+    """
+    if not len(begins):
+        return [], np.zeros(0, np.int64)
     least = np.full(len(begins), 2.0 if whole else _TINY)
     if begins.dtype.kind == "i":
-        return least
-    return np.asarray(np.maximum(least, np.maximum(np.abs(begins), np.abs(ends)) * _DIGITS))
-
-
-def _grids(quarters: Floats, least: Floats, own: float | None) -> tuple[tuple[Grid, ...], Ints]:
-    """The different grids, and (n,) which of them each has."""
-    choices, place = _choices(quarters, least)
-    used, grid_of = np.unique(place, return_inverse=True)
-    return tuple(_common(choices[each], own) for each in used.tolist()), grid_of.reshape(-1).astype(np.int64)
-
-
-def _choices(quarters: Floats, least: Floats) -> tuple[list[Grid], Ints]:
-    """Grids, and (n,) which of them has the largest step of at most a quarter, or the first one that is not under the
-    `least`."""
-    if not len(least):
-        return [], np.zeros(0, np.int64)
+        quarters = (ends.astype(np.uint64) - begins.astype(np.uint64)).astype(np.float64) / 4
+    else:
+        largest = np.maximum(np.abs(begins), np.abs(ends))
+        quarters, least = ends / 4 - begins / 4 + largest * 2.0**-52, np.maximum(least, largest * _DIGITS)
     widest = max(float(quarters.max()), float(least.max()))
     exponents = range(math.floor(math.log10(least.min())), math.floor(math.log10(widest)) + 2)
     choices = [Grid(mantissa, exponent) for exponent in exponents for mantissa in (1, 2, 5)]

@@ -24,7 +24,6 @@ from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.hierarchy import Intervals, NumberBands
 
 # --- what a channel is over -------------------------------------------------------------------------------------------
-# The values that a channel is over: an attribute's own, those of a level of its hierarchy, or bins of numbers.
 
 Bounds = tuple[float | None, float | None]
 """Lowest and highest number of a category; None: without an end."""
@@ -88,9 +87,12 @@ def of_level(generalization: Generalization, level: int, interval: str) -> Categ
     if not isinstance(domain, Numeric):
         return nodes
     missing, coding = frozenset(filter(None, [domain.missing_text])), domain.coding
+    column = pl.Series(nodes.texts, dtype=pl.String)
     written = CellFormat(interval, None, missing, coding.open_high, coding.open_low)
-    bounds, half_open = _bounds(nodes.texts, written)
-    return Categories(nodes.texts, nodes.of_code, bounds, half_open)
+    cells = read_cells(column, column, written, numeric=True)
+    pairs = zip(numbers(cells.low), numbers(cells.high), strict=True)
+    bounds = tuple(None if pair == (None, None) else pair for pair in pairs)
+    return Categories(nodes.texts, nodes.of_code, bounds, bool(cells.of_kind(CellKind.HALF_OPEN).any()))
 
 
 def of_bins(domain: Numeric, edges: Sequence[float], interval: str) -> Categories:
@@ -117,18 +119,7 @@ def of_bins(domain: Numeric, edges: Sequence[float], interval: str) -> Categorie
     return Categories((*labels, domain.missing_text or ""), of_code, (*bounds, None), not whole)
 
 
-def _bounds(labels: Sequence[str], written: CellFormat) -> tuple[tuple[Bounds | None, ...], bool]:
-    """What each label spans, None for one that is neither a number nor an interval; whether some are half-open."""
-    column = pl.Series(labels, dtype=pl.String)
-    cells = read_cells(column, column, written, numeric=True)
-    pairs = zip(numbers(cells.low), numbers(cells.high), strict=True)
-    bounds = tuple(None if low is None and high is None else (low, high) for low, high in pairs)
-    return bounds, bool(cells.of_kind(CellKind.HALF_OPEN).any())
-
-
 # --- coded at a level -------------------------------------------------------------------------------------------------
-# Quasi-identifiers coded at a level of their hierarchy before any search: nothing finer is left of them.
-#
 # Categories become the nodes of the level. Numbers become intervals that end where these nodes do: of `intervals` and
 # `bands` where these do, of a file at the lowest and the highest number under a node. At the root nothing is shown of
 # them.
@@ -176,8 +167,7 @@ def coded_numbers(
     """
     numeric, hierarchy = over.domain, CodedTaxonomy(over.hierarchy, level)
     assert isinstance(numeric, Numeric)
-    leaf = hierarchy.of_leaf[over.leaf_of(np.arange(len(numeric.values)))]
-    first = np.flatnonzero(np.diff(leaf, prepend=-1))
+    leaf, first = _runs(over, hierarchy)
     ends = _ends(over, hierarchy, first, definition)
     opens = (True, True) if level >= hierarchy.height else _opens(numeric, level, definition)
     _check_shown(numeric, ends, output)
@@ -189,6 +179,13 @@ def coded_numbers(
     place = np.cumsum(np.diff(leaf, prepend=-1) != 0) - 1
     coded = CodedGeneralization(banded, hierarchy, leaves, numbers, declared=over)
     return coded, np.append(place, [len(first)] * len(absent)).astype(np.int64)
+
+
+def _runs(over: Generalization, hierarchy: CodedTaxonomy) -> tuple[Ints, Ints]:
+    """(values,) the coded leaf of each number, and the numbers at which another one begins."""
+    assert isinstance(over.domain, Numeric)
+    leaf = hierarchy.of_leaf[over.leaf_of(np.arange(len(over.domain.values)))]
+    return leaf, np.flatnonzero(np.diff(leaf, prepend=-1))
 
 
 def _opens(numeric: Numeric, level: int, definition: QuasiIdentifier) -> tuple[bool, bool]:
@@ -207,28 +204,19 @@ def fenced(over: Generalization, definition: QuasiIdentifier) -> Numeric:
     if numeric.bands is not None or levels is None or levels.max is None or levels.max >= over.hierarchy.height:
         return numeric
     hierarchy = CodedTaxonomy(over.hierarchy, levels.max)
-    leaf = hierarchy.of_leaf[over.leaf_of(np.arange(len(numeric.values)))]
-    first = np.flatnonzero(np.diff(leaf, prepend=-1))
+    leaf, first = _runs(over, hierarchy)
     place = np.cumsum(np.diff(leaf, prepend=-1) != 0) - 1
     ends = _ends(over, hierarchy, first, definition)
-    fences = ends.lows[place], _stops(over, ends)[place]
-    coding, taken = numeric.coding, tuple(numeric.taken)
+    stops = ends.highs  # which are no part of the nodes
+    if not ends.half_open and numeric.whole:
+        stops = np.floor(ends.highs) + 1
+    elif not ends.half_open:  # at the next number, of a file or of the column
+        known = numeric.values if over.numbers is None else np.unique(over.numbers[~np.isnan(over.numbers)])
+        stops = np.append(known, np.inf)[np.searchsorted(known, ends.highs, side="right")]
+    fenced_by, taken = (ends.lows[place], stops[place]), tuple(numeric.taken)
     return Numeric(
-        numeric.name, numeric.values, numeric.missing_text, taken, coding, fences=fences, rounds=numeric.rounds
+        numeric.name, numeric.values, numeric.missing_text, taken, numeric.coding, None, fenced_by, numeric.rounds
     )
-
-
-def _stops(over: Generalization, ends: _Ends) -> Numbers:
-    """(nodes,) where each node stops, which is no part of it: of a file, at its next number; whole numbers one behind
-    the last."""
-    numeric = over.domain
-    assert isinstance(numeric, Numeric)
-    if ends.half_open:
-        return ends.highs
-    if numeric.whole:
-        return np.floor(ends.highs) + 1
-    numbers = numeric.values if over.numbers is None else np.unique(over.numbers[~np.isnan(over.numbers)])
-    return np.append(numbers, np.inf)[np.searchsorted(numbers, ends.highs, side="right")]
 
 
 def _banded(numeric: Numeric, ends: _Ends, texts: tuple[str, ...], opens: tuple[bool, bool]) -> Numeric:
@@ -306,7 +294,5 @@ def _check_shown(numeric: Numeric, ends: _Ends, output: Output) -> None:
     says, hint = "leave their upper end out", "choose output.numeric: interval"
     if not ends.half_open:
         says, hint = "have both ends, as those of this hierarchy file do", f"{hint}, or output.edges: open"
-    message = (
-        f"quasi_identifiers.{numeric.name}.levels: two columns of bounds do not show that intervals of numbers which"
-    )
-    raise SpecError(Problem(f"{message} are not whole {says}", hint=hint))
+    message = f"two columns of bounds do not show that intervals of numbers which are not whole {says}"
+    raise SpecError(Problem(f"quasi_identifiers.{numeric.name}.levels: {message}", hint=hint))

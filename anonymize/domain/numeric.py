@@ -261,32 +261,29 @@ def included(interval: str) -> tuple[bool, bool] | None:
     return (bool(low), bool(high)) if bracketed else (True, True)
 
 
-def readings(interval: str) -> list[tuple[str, bool, bool]]:
+def readings(interval: str) -> list[tuple[str, tuple[bool, bool]]]:
     """The ways in which intervals of a template may read: itself, and with the other brackets, each with whether it
     includes its lower and its upper end. Of one that includes both, a last `]` may be `)`; one that does not say is
     read as if it included both.
 
     >>> readings("({low}, {high}]")[1:]
-    [('({low}, {high})', False, False), ('[{low}, {high}]', True, True), ('[{low}, {high})', True, False)]
+    [('({low}, {high})', (False, False)), ('[{low}, {high}]', (True, True)), ('[{low}, {high})', (True, False))]
     """
     low, high = included(interval) or (True, True)
     head, middle, tail = template_parts(interval)
     before, behind = head.rstrip(), tail.lstrip()
     if low and high:
         half_open = f"{interval[:-1]})"
-        return [(interval, True, True), *([(half_open, True, False)] if interval.endswith("]") else [])]
+        return [(interval, (True, True)), *([(half_open, (True, False))] if interval.endswith("]") else [])]
     if before[-1:] not in _LOW or behind[:1] not in _HIGH:
-        return [(interval, low, high)]
+        return [(interval, (low, high))]
     heads = [(before[-1], low), *([] if low else [("[", True)])]
     tails = [(behind[0], high), (")", False) if high else ("]", True)]
+    inner = f"{head[len(before) :]}{{low}}{middle}{{high}}{tail[: -len(behind)]}"
     return [
-        (
-            f"{before[:-1]}{left}{head[len(before) :]}{{low}}{middle}{{high}}{tail[: -len(behind)]}{right}{behind[1:]}",
-            *ends,
-        )
+        (f"{before[:-1]}{left}{inner}{right}{behind[1:]}", (with_low, with_high))
         for left, with_low in heads
         for right, with_high in tails
-        for ends in [(with_low, with_high)]
     ]
 
 

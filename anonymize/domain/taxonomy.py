@@ -280,8 +280,6 @@ class CodedTaxonomy(Taxonomy):
 
 
 # --- rare values ------------------------------------------------------------------------------------------------------
-# Rare values of a column, pooled under one label.
-#
 # Which values are rare is measured, so that the pool tells something by itself: a value that is shown has so many rows,
 # and whoever knows all rows but one may tell from a value's being in the pool or not whether that row has it. Nothing
 # that is pooled is told apart, and the pool never stands for one value or for fewer rows than are asked for: where the
@@ -298,12 +296,12 @@ def frequent(counts: Mapping[str, int], below: int) -> frozenset[str]:
     """
     pooled: list[str] = []
     rows = 0
-    for count, values in groupby(sorted(counts, key=lambda value: counts[value]), key=lambda value: counts[value]):
+    for count, group in groupby(sorted(counts, key=counts.__getitem__), key=counts.__getitem__):
         if count >= below and (not pooled or (rows >= below and len(pooled) > 1)):
             break
-        ordered = list(values)
-        pooled += ordered
-        rows += count * len(ordered)
+        values = list(group)
+        pooled += values
+        rows += count * len(values)
     return frozenset(counts).difference(pooled)
 
 
@@ -314,10 +312,9 @@ def frequent_in(hierarchy: Taxonomy) -> Collection[str]:
 
 
 # --- as a file --------------------------------------------------------------------------------------------------------
-# A hierarchy as the CSV or the YAML that `anonymize.domain.files` reads.
-#
-# A leaf that stands for its own ancestors on the lower levels has a short line or branch. A missing leaf that is the
-# last and directly under the root has none: whatever reads the file for a column with missing values puts it there.
+# The CSV or the YAML that `anonymize.domain.files` reads. A leaf that stands for its own ancestors on the lower levels
+# has a short line or branch. A missing leaf that is the last and directly under the root has none: whatever reads the
+# file for a column with missing values puts it there.
 
 
 def as_csv(hierarchy: Taxonomy) -> str:

@@ -12,8 +12,6 @@ from anonymize.records import dataclass
 from anonymize.spec.codes import SMALL, SYSTEMS, ZIP_CODE, SystemName, chapter_of, compact, range_of
 
 # --- dates and times --------------------------------------------------------------------------------------------------
-# Dates and times of day as texts: how they are read, and what each level of a hierarchy makes of them.
-#
 # A text is read once, into ISO 8601 as far as it goes: `2024-05-03`, `2024-05-03T14:35`, or `14:35` for a time of day.
 # Levels are cut from that, so that dates in any format generalize to the same labels:
 #
@@ -196,11 +194,14 @@ class Moments:
 
     def _read(self, text: str) -> str | None:
         if self._utc:
-            return _in_utc(text, self._format)
+            moment = _parsed(text, self._format)
+            aware = moment is not None and moment.tzinfo is not None
+            return moment.astimezone(UTC).isoformat()[:16] if moment is not None and aware else None
         if self._format is not None:
             return _formatted(text, self._format, dates=self.noun == "dates")
         if self.noun == "times":
-            return iso_time(text)
+            match = _ISO_TIME.fullmatch(text)
+            return None if match is None else f"{match[1]:0>2}:{match[2]}"
         codes = (self._codes.bottom, self._codes.top)
         weekly = _WEEKLY.issuperset(self._levels) and not any(code and len(code) > _YEAR for code in codes)
         return iso_date(text) or (iso_week(text) if weekly else None)
@@ -224,11 +225,6 @@ def _parsed(text: str, form: str | None) -> datetime | None:
         return None if iso_date(text) is None else datetime.fromisoformat(re.sub(r"\s(?=Z|[+-]\d{2})", "", text))
     except ValueError:
         return None
-
-
-def _in_utc(text: str, form: str | None) -> str | None:
-    moment = _parsed(text, form)
-    return None if moment is None or moment.tzinfo is None else moment.astimezone(UTC).isoformat()[:16]
 
 
 def _formatted(text: str, form: str, *, dates: bool) -> str | None:
@@ -269,15 +265,7 @@ def iso_week(text: str) -> str | None:
     return f"{match[1]}-W{match[2]}"
 
 
-def iso_time(text: str) -> str | None:
-    """A time of day as hour and minute; None for any other text."""
-    match = _ISO_TIME.fullmatch(text)
-    return None if match is None else f"{match[1]:0>2}:{match[2]}"
-
-
 # --- codes of published systems ---------------------------------------------------------------------------------------
-# Levels above the codes of published systems, and above ZIP codes.
-#
 # A level of characters reads `E11*`, a block `E10-E14`, a chapter or section with its number `IV E00-E90`. A code that
 # is shorter than a level keeps all that it has: `E11` is `E11*` as well. Of ZIP codes there is one level: the first
 # three digits (`021*`), or `000` for all areas that the table of populations does not show to be large.

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# --- tree -------------------------------------------------------------------------------------------------------------
-# A hierarchy before it is a taxonomy: the groups of its leaves, level by level, in whatever order they were named.
-
 Numbering = NDArray[np.intp]
 Key = TypeVar("Key", bound=Hashable)
 
@@ -100,9 +97,16 @@ class Tree:
 
     def with_leaf(self, label: str) -> Tree:
         """The tree with one more leaf, the last, directly under the root."""
-        root = self.levels[-1]
-        top = Level(np.zeros(len(root.group) + 1, dtype=np.intp), root.labels, root.weights)
-        return Tree((*(_with_leaf(level, label) for level in self.levels[:-1]), top))
+        *below, root = self.levels
+        alone = [
+            Level(
+                np.append(level.group, len(level.labels)),
+                [*level.labels, label],
+                [*level.weights, 1.0] if level.weights else [],
+            )
+            for level in below
+        ]
+        return Tree((*alone, Level(np.append(root.group, 0), root.labels, root.weights)))
 
     def numbered(self) -> Numbered:
         """Leaves in depth-first order, siblings by first appearance; nodes numbered from the leaves to the root.
@@ -110,7 +114,8 @@ class Tree:
         Each level is nested in the next, so sorting leaves by the groups of all levels, the root's first, brings the
         leaves of every node together.
         """
-        order = np.lexsort([_by_appearance(level.group) for level in self.levels])
+        first = (np.unique(level.group, return_index=True, return_inverse=True)[1:] for level in self.levels)
+        order = np.lexsort([where[inverse] for where, inverse in first])
         return _number([Level(level.group[order], level.labels, level.weights) for level in self.levels])
 
 
@@ -122,20 +127,6 @@ def _grouped(keys: list[Key]) -> tuple[Numbering, list[Key], list[int]]:
     return group, list(numbers), first
 
 
-def _with_leaf(level: Level, label: str) -> Level:
-    """The level with one more leaf, in a group of its own."""
-    weights = [*level.weights, 1.0] if level.weights else []
-    return Level(np.append(level.group, len(level.labels)), [*level.labels, label], weights)
-
-
-def _by_appearance(group: Numbering) -> Numbering:
-    """The groups renumbered in the order in which they first stand."""
-    _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]
-
-
 def _number(levels: list[Level]) -> Numbered:
     """Numbers for nodes, level by level; a group that repeats the only group below it takes that one's number."""
     rows: list[NDArray[np.int32]] = []
@@ -143,9 +134,8 @@ def _number(levels: list[Level]) -> Numbered:
     weights: list[float] = []
     for level in levels:
         first = np.flatnonzero(np.diff(level.group, prepend=-1))
-        repeats = _repeats(level, first, rows, labels)
         texts = [level.labels[group] for group in level.group[first].tolist()]
-        node = np.array(repeats, dtype=np.int32)
+        node = np.array(_repeats(first, texts, rows, labels), dtype=np.int32)
         new = np.flatnonzero(node < 0)
         node[new] = len(labels) + np.arange(len(new))
         labels += [texts[index] for index in new.tolist()]
@@ -154,22 +144,17 @@ def _number(levels: list[Level]) -> Numbered:
     return Numbered(np.stack(rows), labels, np.array(weights))
 
 
-def _repeats(level: Level, first: Numbering, rows: list[NDArray[np.int32]], labels: list[str]) -> list[int]:
-    """Per group that starts at `first`: the node below it, if it is alone there and has the group's label; else -1."""
+def _repeats(first: Numbering, texts: list[str], rows: list[NDArray[np.int32]], labels: list[str]) -> list[int]:
+    """For each group, which starts at `first`: the node below it, if that is alone there and reads alike; else -1."""
     if not rows:
         return [-1] * len(first)
-    child = rows[-1][first]
-    starts = np.cumsum(np.diff(rows[-1], prepend=-1) != 0)
-    last = np.append(first[1:], len(level.group)) - 1
-    alone = starts[first] == starts[last]
-    texts = [level.labels[group] for group in level.group[first].tolist()]
-    pairs = zip(child.tolist(), alone.tolist(), texts, strict=True)
-    return [node if single and labels[node] == text else -1 for node, single, text in pairs]
+    child = rows[-1]
+    last = np.append(first[1:], len(child)) - 1
+    pairs = zip(child[first].tolist(), child[last].tolist(), texts, strict=True)
+    return [node if node == other and labels[node] == text else -1 for node, other, text in pairs]
 
 
 # --- weights ----------------------------------------------------------------------------------------------------------
-# Weights of the nodes of a hierarchy: which are refused, and why.
-#
 # A category that is released as a node u costs weight(u) x size(u) / |A|, 1 at most: size(u) leaves of |A| are under
 # it. A node that is worse to show than its size tells, as it mixes what a reader has to tell apart, weighs more than 1;
 # one that is better weighs less.
@@ -215,20 +200,18 @@ def _against_parent(
     if path[0] == path[1] and size == size_above and weight != above:
         yield f"the node is one with that in line {where}, which has another weight", lines[path], "give both the same"
     elif size > 1 and weight * size > above * size_above:
-        hint = f"the node in line {where} needs a weight of {weight * size / size_above:.6g} or more"
+        message = f"weight x leaves of the node are more than those of the node above it, in line {where}"
         yield (
-            f"weight x leaves of the node are more than those of the node above it, in line {where}",
+            message,
             lines[path],
-            hint,
+            f"the node in line {where} needs a weight of {weight * size / size_above:.6g} or more",
         )
 
 
 # --- large files ------------------------------------------------------------------------------------------------------
-# Large hierarchy files in CSV whose lines are all alike, read column by column.
-#
-# A file of a million leaves takes seconds so, where line by line takes half a minute. It has to be plain: no quotes, in
-# every line as many fields, none of them empty, no label that is not compared as it stands, and a hierarchy without a
-# fault. Whatever is not is left to the reader of lines, which knows how to say what is wrong.
+# A CSV of a million leaves takes seconds column by column, where line by line takes half a minute. It has to be plain:
+# no quotes, in every line as many fields, none of them empty, no label that is not compared as it stands, and a
+# hierarchy without a fault. Any other file is left to the reader of lines, which knows how to say what is wrong.
 
 POLARS_FROM = 1 << 20
 """Characters from which on a file is worth the import of polars."""
@@ -242,8 +225,10 @@ def read_plain(text: str, separator: str, *, normalize: bool = True, large: int 
     frame = _frame(text, separator)
     if frame is None or frame.width < 2 or not _is_hierarchy(frame):
         return None
-    if not all(_stands(column.unique(), normalize) for column in frame):
-        return None
+    for column in frame:
+        odd = column.unique().filter(column.unique().str.contains(ODD)).to_list()
+        if any(not label.strip() or (normalize and normalized(label) != label) for label in odd):
+            return None
     leaves, *above = frame.get_columns()
     levels = [_level(column) for column in above]
     return Tree((Level(np.arange(frame.height, dtype=np.intp), leaves.to_list()), *levels))
@@ -267,12 +252,6 @@ def _is_hierarchy(frame: pl.DataFrame) -> bool:
     once = frame[names[0]].n_unique() == frame.height and frame[names[-1]].n_unique() == 1
     pairs = pairwise(names[1:])
     return once and all(frame[low].n_unique() == frame.select(low, high).n_unique() for low, high in pairs)
-
-
-def _stands(labels: pl.Series, normalize: bool) -> bool:
-    """Whether labels are compared as they stand, and none is blank."""
-    odd = labels.filter(labels.str.contains(ODD)).to_list()
-    return not any(not label.strip() or (normalize and normalized(label) != label) for label in odd)
 
 
 def _level(column: pl.Series) -> Level:
