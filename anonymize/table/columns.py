@@ -8,12 +8,13 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from anonymize.domain import Domain
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.levels import Categories, of_domain
 from anonymize.domain.taxonomy import Taxonomy
@@ -24,13 +25,6 @@ from anonymize.spec.columns import Rule
 from anonymize.spec.hierarchy import Dates
 from anonymize.spec.notation import ODD, UNKNOWN, Missing, identified, normalized, remarks
 from anonymize.table.named import unnamed
-
-if TYPE_CHECKING:
-    from anonymize.domain import Domain
-
-
-# --- texts ------------------------------------------------------------------------------------------------------------
-# Columns of texts as they are compared, and what among their values looks like a mistake.
 
 PROBE = 10_000
 """The distinct texts of so many first rows say whether a column has few, which are looked at in place of all rows."""
@@ -119,10 +113,7 @@ def look_alikes(texts: Sequence[str], *, known: bool = True) -> NDArray[np.int64
 def _seen(texts: pl.Series) -> list[str]:
     """What is seen of each text, any white space being one space, and none at the ends."""
     spaced = texts.str.replace_all(r"\s", " ").str.replace_all(_UNSEEN, "")
-    return [
-        " ".join(text.split(" ")) if "  " not in text else " ".join(text.split())
-        for text in spaced.str.strip_chars(" ")
-    ]
+    return [" ".join(text.split()) if "  " in text else text for text in spaced.str.strip_chars(" ")]
 
 
 class _Groups:
@@ -195,7 +186,6 @@ def zone_warnings(name: str, source: object, values: Sequence[str]) -> Iterator[
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------
-# What a column is once it has been read: a code for each row, and what the codes stand for.
 
 Codes = NDArray[np.unsignedinteger[Any]]
 """Leaf codes: uint8, uint16 or uint32, the smallest that holds the number of leaves."""

@@ -17,9 +17,6 @@ import polars as pl
 from anonymize import files
 from anonymize.errors import WriteError
 
-# --- reading and writing ----------------------------------------------------------------------------------------------
-# What reading and writing files have in common.
-
 CHUNK = 1 << 20
 
 
@@ -78,7 +75,6 @@ def spooled(write: Callable[[Path], object], suffix: str = "") -> Path:
 
 
 # --- the name of a finished file --------------------------------------------------------------------------------------
-# Giving a finished file its name, by a step that cannot overwrite a file which came meanwhile.
 
 _HERE, _NO_REPLACE = -100, 1  # AT_FDCWD and RENAME_NOREPLACE of Linux
 _UNABLE = {errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK}
@@ -103,10 +99,8 @@ def place(source: Path, target: Path) -> None:
 
 def _rename(source: Path, target: Path) -> None:
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if rename is None:
-        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    if rename(_HERE, os.fsencode(source), _HERE, os.fsencode(target), _NO_REPLACE):
-        number = ctypes.get_errno()
+    if rename is None or rename(_HERE, os.fsencode(source), _HERE, os.fsencode(target), _NO_REPLACE):
+        number = errno.ENOSYS if rename is None else ctypes.get_errno()
         raise OSError(number, os.strerror(number))
 
 

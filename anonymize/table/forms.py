@@ -13,8 +13,6 @@ from anonymize.records import dataclass
 from anonymize.table.named import unnamed
 
 # --- parts of lines ---------------------------------------------------------------------------------------------------
-# Rows of a CSV as parts of their lines: cells that have been quoted already, several of them in one text.
-#
 # In a release many rows show the same. What they show is quoted once, and put together once where it stands in columns
 # side by side; the writer then has a few texts to copy for each row, and looks for nothing in them.
 
@@ -53,21 +51,16 @@ def side_by_side(cells: Sequence[pl.Series], separator: str) -> pl.Series:
 
 
 # --- rebuilt tables ---------------------------------------------------------------------------------------------------
-# Tables rebuilt from their values, so that a file is a function of what it shows.
-#
 # In memory a column may hold far more than its values: a text of more than 12 bytes is a place in a buffer that is
 # shared with every row of the input, a null lies over a number that is still there, an `Enum` brings categories of
 # which no row has any. A typed file stores what is in memory. So each column is written anew: texts into a buffer of
 # their own, zeros under nulls, one bit pattern for all NaN, categories as texts, without flags of what is known about
 # the order. Pieces have one fixed number of rows, however they came.
 
-PIECE = 250_000
-"""Rows of a piece; the last one has the rest."""
-
 _EMPTY = pl.lit("")
 
 
-def rebuilt(frames: Iterable[pl.DataFrame], size: int = PIECE) -> Iterator[pl.DataFrame]:
+def rebuilt(frames: Iterable[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
     """A table that comes in pieces of one schema, at least one, in pieces of `size` rows that hold their values alone.
 
     The first piece may have no rows; it shows the schema.

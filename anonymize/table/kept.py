@@ -4,7 +4,6 @@ texts, the one that says whom each row is about, and sampling weights."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -19,6 +18,7 @@ from anonymize.spec.notation import Missing
 from anonymize.table.columns import Codes, look_alikes, tidy
 from anonymize.table.encode import (
     LARGEST,
+    Bad,
     DistinctValues,
     Field,
     TextCodes,
@@ -31,14 +31,9 @@ from anonymize.table.roles import columns_in
 from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source
 
-if TYPE_CHECKING:
-    pass
-
 # --- columns that pass through ----------------------------------------------------------------------------------------
-# Columns that pass through and have few different texts: kept as codes from the first reading, so that nothing of them
-# has to be read again.
-#
-# Which ones these are, the first rows say. A column whose texts turn out to be more than that is kept all the same.
+# Those of few different texts are kept as codes from the first reading, so that nothing of them has to be read again.
+# The first rows say which these are; a column whose texts turn out to be more is kept all the same.
 
 SAMPLE = 50_000
 """First rows by which columns are chosen;"""
@@ -71,9 +66,7 @@ class KeptTexts(TextCodes):
     def column(self) -> KeptColumn:
         """The column, once all rows have been taken."""
         cells = pl.Series([None], dtype=pl.String).append(self._texts())
-        widest = np.min_scalar_type(len(cells))
-        codes = joined(self._pieces, widest, self._arrays)
-        return KeptColumn(cells, codes)
+        return KeptColumn(cells, joined(self._pieces, np.min_scalar_type(len(cells)), self._arrays))
 
     def _texts(self) -> pl.Series:
         """The different texts so far, in the order of their codes, from 1."""
@@ -134,7 +127,6 @@ def with_few_texts(source: Source, names: Sequence[str]) -> frozenset[str]:
 
 
 # --- individuals ------------------------------------------------------------------------------------------------------
-# The column that says whom each row is about.
 
 
 class UnitColumn(TextColumn):
@@ -171,8 +163,8 @@ def units_of(table: pl.LazyFrame, name: str, missing: Missing) -> pl.Series:
 
 
 # --- sampling weights -------------------------------------------------------------------------------------------------
-# Sampling weights: how many of the population each row stands for. They are checked here, and pass through untouched,
-# or rounded, or in bands that each show their mean.
+# They say how many of the population each row stands for, and pass through untouched, rounded, or in bands that each
+# show their mean.
 
 WRONG = {1: "missing", 2: "not a number", 3: "negative", 4: "zero"}
 """What a weight may not be, by the code of it."""
@@ -180,40 +172,33 @@ LOW = 5
 """The code of a weight below one: a row that stands for less than itself."""
 
 
-@dataclass
-class _Kind:
-    count: int = 0
-    row: int = 0
-    """The first one, from 0."""
-
-
 class WeightColumn:
     """An encoder that keeps nothing but how many weights are wrong, and where the first is."""
 
     def __init__(self, field: Field, key: str) -> None:
         self.name, self._key, self._rows = field.name, f"{key} weight", 0
-        self._kinds = {code: _Kind() for code in (*WRONG, LOW)}
+        self._kinds = {code: Bad() for code in (*WRONG, LOW)}
         self.expressions = [_code(field).alias(self._key)]
 
     def add(self, batch: pl.DataFrame) -> None:
         """Takes the next rows."""
-        codes = batch[self._key]
+        codes = batch[self._key].to_numpy()
         for code, kind in self._kinds.items():
-            rows = (codes == code).arg_true()
-            if len(rows):
-                kind.row = kind.row if kind.count else self._rows + int(rows[0])
-                kind.count += len(rows)
+            kind.add(self._rows + np.flatnonzero(codes == code))
         self._rows += len(codes)
 
     def check(self, source: Source) -> None:
         """Raises DataError for weights that are missing, not numbers, zero or negative, with the line of the first."""
-        problems = [
-            _problem(self.name, WRONG[code], kind, source)
-            for code, kind in self._kinds.items()
-            if code in WRONG and kind.count
-        ]
-        if problems:
+        if problems := [self._problem(code, source) for code in WRONG if self._kinds[code].count]:
             raise DataError(problems)
+
+    def _problem(self, code: int, source: Source) -> Problem:
+        count, row = self._kinds[code].count, self._kinds[code].row or 0
+        line = source.line_of(row)
+        message = f"1 value is {WRONG[code]}" if count == 1 else f"{count} values are {WRONG[code]}"
+        first = f", the first in row {row + 1}" if line is None else ""
+        hint = "a sampling weight is a number above 0"
+        return Problem(f"sampling weight {self.name!r}: {message}{first}", source.name, line, hint=hint)
 
     @property
     def warnings(self) -> list[Caution]:
@@ -245,14 +230,6 @@ def _code(field: Field) -> pl.Expr:
     )
 
 
-def _problem(name: str, what: str, kind: _Kind, source: Source) -> Problem:
-    line = source.line_of(kind.row)
-    count = f"1 value is {what}" if kind.count == 1 else f"{kind.count} values are {what}"
-    first = f", the first in row {kind.row + 1}" if line is None else ""
-    hint = "a sampling weight is a number above 0"
-    return Problem(f"sampling weight {name!r}: {count}{first}", source.name, line, hint=hint)
-
-
 def check(spec: Spec, source: Source) -> list[Caution]:
     """Reads a source once, as `Source.check` does, and looks at its sampling weights; returns the warnings.
 
@@ -279,7 +256,10 @@ def coded(spec: Spec, coding: SamplingWeight, weights: DistinctValues) -> tuple[
     """The weights as they are released, and what that does to their total and to single rows, as a report has it."""
     before = np.asarray(weights.values, np.float64)
     rows = np.bincount(weights.codes, minlength=len(before))
-    after = _rounded(before, coding.round) if coding.round else _banded(before, rows, coding.bands or 1, spec.fewest)
+    if coding.round:  # to the nearest multiple, of two the larger; no weight becomes zero
+        after = np.maximum(np.floor(before / coding.round + 0.5), 1) * coding.round
+    else:
+        after = _banded(before, rows, coding.bands or 1, spec.fewest)
     texts, places = np.unique([f"{weight:.10g}" for weight in after], return_inverse=True)
     decimal = spec.notation(coding.column).decimal
     cells = pl.Series([None, *(text.replace(".", decimal) for text in texts.tolist())], dtype=pl.String)
@@ -295,11 +275,6 @@ def coded(spec: Spec, coding: SamplingWeight, weights: DistinctValues) -> tuple[
         "change_max": float(change.max()),
     }
     return KeptColumn(cells, codes), figures
-
-
-def _rounded(weights: NDArray[np.float64], step: float) -> NDArray[np.float64]:
-    """The nearest multiples of a step, of two the larger; no weight becomes zero."""
-    return np.maximum(np.floor(weights / step + 0.5), 1) * step
 
 
 def _banded(weights: NDArray[np.float64], rows: NDArray[np.int64], bands: int, fewest: int) -> NDArray[np.float64]:

@@ -28,19 +28,14 @@ from anonymize.spec.blocks import Condition
 from anonymize.spec.columns import Definition, Kind, QuasiIdentifier
 from anonymize.spec.hierarchy import Rare
 from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
-from anonymize.table.encode import NumberColumn, Numbers, TextColumn
+from anonymize.table.encode import DistinctValues, NumberColumn, Numbers, TextColumn
 from anonymize.table.kept import KeptColumn
 from anonymize.table.roles import by_rows, coding_of, cut_off, date_codes, rounded, rows_of_codes
 from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from anonymize.domain import Domain
-    from anonymize.table.kept import KeptColumn
     from anonymize.table.population import Population
-    from anonymize.table.source import Source
 
 
 @dataclass(frozen=True)
@@ -112,10 +107,6 @@ class Table:
         return {path: population.total for path, population in self.populations.items()}
 
 
-# --- some of the rows -------------------------------------------------------------------------------------------------
-# A table as a search sees it, of some of its rows.
-
-
 def subset(table: Table, rows: NDArray[np.uint32]) -> Table:
     """The table of some rows, which are numbered from 0; domains are those of the whole. For searches alone: what
     passes through is that of all rows."""
@@ -130,7 +121,6 @@ def subset(table: Table, rows: NDArray[np.uint32]) -> Table:
 
 
 # --- data constraint rules --------------------------------------------------------------------------------------------
-# The data constraint rules of a spec against the hierarchies of a table.
 
 
 def check(spec: Spec, attributes: Sequence[Attribute]) -> list[Caution]:
@@ -185,7 +175,6 @@ def _problem(spec: Spec, name: str, index: int, message: str) -> Problem:
 
 
 # --- selections of the workload ---------------------------------------------------------------------------------------
-# The selections of a workload on the leaves of the quasi-identifiers.
 
 
 def resolve_selections(spec: Spec, attributes: Sequence[Attribute]) -> tuple[Selection, ...]:
@@ -194,14 +183,13 @@ def resolve_selections(spec: Spec, attributes: Sequence[Attribute]) -> tuple[Sel
     A text selects the leaf of that name, or all leaves below the node of that name. A missing category is selected by
     its own text, a missing number never.
     """
-    by_name = {attribute.name: (index, attribute.domain) for index, attribute in enumerate(attributes)}
+    index = {attribute.name: number for number, attribute in enumerate(attributes)}
+
+    def chosen(name: str, condition: Condition) -> NDArray[np.bool_]:
+        return leaves(attributes[index[name]].domain, condition, spec.input.compared)
+
     return tuple(
-        Selection(
-            {
-                by_name[name][0]: leaves(by_name[name][1], condition, spec.input.compared)
-                for name, condition in selection.items()
-            }
-        )
+        Selection({index[name]: chosen(name, condition) for name, condition in selection.items()})
         for selection in spec.workload.selections
     )
 
@@ -220,25 +208,19 @@ def warnings(selections: Sequence[Selection]) -> list[Caution]:
 
 def leaves(domain: Domain, condition: Condition, compared: Callable[[str], str] = str) -> NDArray[np.bool_]:
     """(size,) whether the condition takes each leaf. `compared`: what a text of the condition is compared as."""
-    if isinstance(domain, Taxonomy):
-        return _below(domain, {compared(str(value)) for value in condition.in_ or ()})
-    assert isinstance(domain, Numeric)
     taken = np.zeros(domain.size, np.bool_)
+    if isinstance(domain, Taxonomy):
+        wanted = {compared(str(value)) for value in condition.in_ or ()}
+        for node in (node for node, label in enumerate(domain.labels) if label in wanted):
+            taken[domain.start[node] : domain.stop[node]] = True
+        return taken
+    assert isinstance(domain, Numeric)
     if condition.in_ is not None:
         taken[: len(domain.values)] = np.isin(domain.values, [float(value) for value in condition.in_])
         return taken
     low = -np.inf if condition.from_ is None else condition.from_
     high = np.inf if condition.to is None else condition.to
     taken[: len(domain.values)] = (low <= domain.values) & (domain.values <= high)
-    return taken
-
-
-def _below(domain: Taxonomy, wanted: set[str]) -> NDArray[np.bool_]:
-    """The leaves of these labels, and those below the nodes of these labels."""
-    taken = np.zeros(domain.size, np.bool_)
-    for node, label in enumerate(domain.labels):
-        if label in wanted:
-            taken[domain.start[node] : domain.stop[node]] = True
     return taken
 
 
@@ -338,11 +320,9 @@ def _coded(kind: type[Column], spec: Spec, name: str, encoder: Encoder) -> Colum
     """A column without a hierarchy: numbers by size, texts sorted, and the missing value last."""
     if isinstance(encoder, NumberColumn):
         return kind(name, *_of_numbers(spec, *encoder.encode()))
-    texts, any_missing = encoder.distinct()
-    size = len(texts) + any_missing
-    missing = len(texts) if any_missing else None
-    codes = encoder.codes({text: code for code, text in enumerate(texts)}, missing, size)
-    return kind(name, codes, size, missing, None, (*texts, *([spec.input.missing_text] if any_missing else [])))
+    column = DistinctValues.of(encoder)
+    texts = (*column.values, *([] if column.missing is None else [spec.input.missing_text]))
+    return kind(name, column.codes, len(texts), column.missing, None, texts)
 
 
 def _of_numbers(

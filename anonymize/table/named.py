@@ -22,7 +22,7 @@ from anonymize.spec.patterns import UNNAMED
 from anonymize.table import scan
 
 # --- columns by their names -------------------------------------------------------------------------------------------
-# Columns by their names. To polars a text is a pattern: `*` is every column, `^a.*$` all that begin with an a.
+# To polars a text is a pattern: `*` is every column, `^a.*$` all that begin with an a.
 
 
 def column(name: str) -> pl.Expr:
@@ -65,7 +65,7 @@ def category_texts(categories: pl.Categories, count: int) -> pl.Series:
 
 
 # --- problems that columns have alike ---------------------------------------------------------------------------------
-# Problems that many columns have alike, as one: a table of 171 columns is to have no 164 lines of errors.
+# A table of 171 columns is to have no 164 lines of errors.
 
 COLUMNS_WITH_LINES = 3
 """So many columns have a line each."""
@@ -95,8 +95,6 @@ def grouped(problems: Iterable[tuple[str, Problem]]) -> list[Problem]:
 
 
 # --- the header of a CSV ----------------------------------------------------------------------------------------------
-# The names of a CSV's columns, as its first line has them, and row names, which have none there.
-#
 # R and pandas write the names of rows as a first column without a name (`write.csv`, `to_csv`), or with a header that
 # is one shorter than the rows (`write.table`). That column is called `rownames` here.
 
@@ -218,7 +216,7 @@ def looks_like_cells(names: Sequence[str], rows: Sequence[Sequence[str]]) -> boo
     they do not. Numbers may be names where they are years, or follow each other (2019, 2020; 1, 2, 3)."""
     columns = [[row[place].strip() for row in rows if place < len(row)] for place in range(len(names))]
     counted = _in_sequence([name.strip() for name in names])
-    judged = [_is_like(name.strip(), cells, counted) for name, cells in zip(names, columns, strict=True)]
+    judged = {_is_like(name.strip(), cells, counted) for name, cells in zip(names, columns, strict=True)}
     return True in judged and False not in judged
 
 
@@ -230,21 +228,17 @@ def _is_like(name: str, column: Sequence[str], counted: bool) -> bool | None:
         return None
     numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
     if len(numbers) >= NUMERIC * len(cells):
-        return _is_number_like(name, numbers, counted)
+        if not _NUMBER.fullmatch(name):
+            return False
+        if _is_year(name):
+            return all(map(_is_year, numbers)) or None
+        return None if counted else True
     if name in cells:
         return True
     forms = {_form(cell) for cell in cells}
     if all("9" in form for form in forms) and len(forms) <= max(len(cells) // HEADER_FEW, 1):
         return _form(name) in forms or (False if "9" not in _form(name) else None)
     return False if len(set(cells)) * HEADER_FEW <= len(cells) else None
-
-
-def _is_number_like(name: str, numbers: Sequence[str], counted: bool) -> bool | None:
-    if not _NUMBER.fullmatch(name):
-        return False
-    if _is_year(name):
-        return all(map(_is_year, numbers)) or None
-    return None if counted else True
 
 
 def _is_year(text: str) -> bool:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -35,7 +34,6 @@ from anonymize.table.roles import Paths, by_rows, not_numbers, placed, rounded, 
 from anonymize.table.source import Source
 
 # --- points within boxes ----------------------------------------------------------------------------------------------
-# Points with counts, arranged so that those within many boxes are counted at once.
 
 Ints = NDArray[np.int64]
 LEAF = 16
@@ -294,8 +292,12 @@ def read_population(spec: Spec, path: str | Path, attributes: Sequence[Attribute
             raise DataError(Problem("the population has no rows", source.name))
         axes, errors = [], []
         for attribute, column in zip(attributes, columns, strict=True):
+            definition = spec.quasi_identifiers[attribute.name]
             try:
-                axes.append(_axis(spec, attribute, column))
+                if isinstance(column, NumberColumn):
+                    axes.append(_numbers(spec, definition, attribute, column))
+                else:
+                    axes.append(_texts(spec, definition, attribute, column))
             except DataError as error:
                 errors.append((attribute.name, error))
         if errors:
@@ -311,11 +313,6 @@ def _column(spec: Spec, source: Source, attribute: Attribute, key: str) -> Numbe
     name = attribute.name
     field = Field(name, source.schema[name], spec.missing(source.format), spec.notation(name))
     return NumberColumn(field, key) if attribute.domain.kind == "numeric" else TextColumn(field, key)
-
-
-def _axis(spec: Spec, attribute: Attribute, column: Any) -> PopulationAxis:
-    definition = spec.quasi_identifiers[attribute.name]
-    return (_numbers if isinstance(column, NumberColumn) else _texts)(spec, definition, attribute, column)
 
 
 def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: NumberColumn) -> PopulationAxis:

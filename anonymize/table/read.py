@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 import polars as pl
 
-from anonymize.domain import files
+from anonymize.domain import Domain, files
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.levels import check_level, fenced
 from anonymize.domain.levels import coded as coded_at_level
@@ -24,7 +24,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.public import PublicDomain, fractions, public_domain
 from anonymize.errors import Caution, DataError, Problem, RowsError, SpecError, ValuesError
 from anonymize.records import dataclass
-from anonymize.spec.columns import WITHHELD, Definition, Kind, LevelRange
+from anonymize.spec.columns import WITHHELD, Definition, Kind
 from anonymize.spec.model import Spec
 from anonymize.spec.override import resolve
 from anonymize.spec.patterns import left_over_warnings
@@ -55,10 +55,6 @@ from anonymize.table.roles import (
 )
 from anonymize.table.scratch import Arrays, Room
 from anonymize.table.source import Source
-
-if TYPE_CHECKING:
-    from anonymize.domain import Domain
-
 
 Taker = model.Encoder | UniquenessSample | KeptTexts | WeightColumn
 Made = TypeVar("Made")
@@ -150,7 +146,12 @@ class _Encoders:
         few = with_few_texts(source, passing)
         return cls(
             {name: _encoder(definition, fields[name], keys[name], arrays) for name, definition in definitions.items()},
-            [_passing(fields[name], f"{keys[name]}#", name in few, arrays) for name in passing],
+            [
+                KeptTexts(fields[name], f"{keys[name]}#", arrays)
+                if name in few
+                else UniquenessSample(fields[name], f"{keys[name]}#")
+                for name in passing
+            ],
             [WeightColumn(fields[name], keys[name]) for name in fields if name == spec.weight_column],
             [UnitColumn(fields[name], keys[name]) for name in fields if name == spec.unit],
             [] if coding is None else [NumberColumn(fields[coding.column], f"{keys[coding.column]} shown", arrays)],
@@ -269,9 +270,8 @@ def _filled(
     columns: dict[str, model.Encoder] = {}
     wrong: list[Problem] = []
     for name, definition in definitions.items():
-        encoder = _encoder(
-            definition, Field(name, values[name].dtype, spec.missing("arrow", name), spec.notation(name)), "value"
-        )
+        field = Field(name, values[name].dtype, spec.missing("arrow", name), spec.notation(name))
+        encoder = _encoder(definition, field, "value")
         encoder.add(values[name].to_frame(name).select(encoder.expressions))
         if isinstance(encoder, NumberColumn) and encoder.bad.count:
             wrong += not_numbers(name, encoder.wrong).problems
@@ -293,10 +293,6 @@ def _field(spec: Spec, source: Source, name: str) -> Field:
 
 def _encoder(definition: Definition, field: Field, key: str, arrays: Arrays = np.empty) -> model.Encoder:
     return (NumberColumn if definition.type == "numeric" else TextColumn)(field, key, arrays)
-
-
-def _passing(field: Field, key: str, few: bool, arrays: Arrays) -> UniquenessSample | KeptTexts:
-    return KeptTexts(field, key, arrays) if few else UniquenessSample(field, key)
 
 
 def _stream(source: Source, encoders: Sequence[Taker], *, fits: bool = False) -> None:
@@ -337,18 +333,6 @@ def _combination_warnings(spec: Spec) -> Iterator[Caution]:
 
 def _attribute(spec: Spec, name: str, encoder: model.Encoder, arrays: Arrays, at_levels: bool) -> Attribute:
     definition = spec.quasi_identifiers[name]
-    rules = tuple(rule.named(spec.missing("arrow", name).compared) for rule in definition.rules)
-    identifying, levels = definition.identifying, definition.levels or LevelRange()
-    categorize = model.categories_of(definition, spec.output.interval)
-    last = (
-        rules,
-        identifying,
-        categorize,
-        definition.research_value,
-        definition.range,
-        definition.least_level,
-        levels.max,
-    )
     generalize: Callable[[], Generalization] | None = None
     written: dict[str, str] = {}
     domain: Domain
@@ -362,7 +346,21 @@ def _attribute(spec: Spec, name: str, encoder: model.Encoder, arrays: Arrays, at
             labels, present = files.labels_written(definition.hierarchy), frozenset(encoder.distinct()[0])
             written |= {label: text for label, text in labels.items() if label not in present}
         domain, codes = model.coded_taxonomy(spec, name, definition, encoder)
-    attribute = Attribute(name, codes, domain, definition.weight, generalize, *last, written=written)
+    attribute = Attribute(
+        name,
+        codes,
+        domain,
+        definition.weight,
+        generalize,
+        rules=tuple(rule.named(spec.missing("arrow", name).compared) for rule in definition.rules),
+        identifying=definition.identifying,
+        categorize=model.categories_of(definition, spec.output.interval),
+        research_value=definition.research_value,
+        range=definition.range,
+        lowest=definition.least_level,
+        highest=None if definition.levels is None else definition.levels.max,
+        written=written,
+    )
     if definition.levels is not None:
         check_level(attribute.generalization, definition)
     root_alone = definition.hierarchy is None and not definition.least_level  # which is made when somebody asks for it
@@ -378,11 +376,14 @@ def _attribute(spec: Spec, name: str, encoder: model.Encoder, arrays: Arrays, at
 
 def _text_warnings(spec: Spec, encoders: Mapping[str, model.Encoder]) -> Iterator[Caution]:
     for name, column in encoders.items():
-        if isinstance(column, TextColumn) and not (name in spec.sensitive and not spec.normalizes(name)):
-            yield from warnings_of(name, column.distinct()[0], counted=name in spec.sensitive)
+        if not isinstance(column, TextColumn):
+            continue
+        texts, _ = column.distinct()
+        if name not in spec.sensitive or spec.normalizes(name):
+            yield from warnings_of(name, texts, counted=name in spec.sensitive)
         definition = spec.quasi_identifiers.get(name) or spec.sensitive.get(name)
-        if isinstance(column, TextColumn) and definition is not None:
-            yield from zone_warnings(name, definition.hierarchy, column.distinct()[0])
+        if definition is not None:
+            yield from zone_warnings(name, definition.hierarchy, texts)
 
 
 def _constant_warnings(attributes: tuple[Attribute, ...]) -> Iterator[Caution]:

@@ -32,9 +32,6 @@ from anonymize.table.named import COLUMNS_WITH_LINES, ROW_NAMES, column, grouped
 from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source, type_name
 
-# --- roles ------------------------------------------------------------------------------------------------------------
-# Columns of the spec against columns of a table: every column has a role, and every role a column.
-
 SECTIONS = "identifiers, quasi_identifiers, sensitive or insensitive"
 
 
@@ -118,8 +115,6 @@ def _nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 # --- what may be wrong with columns -----------------------------------------------------------------------------------
-# What may be wrong with the columns of an input: types that cannot be used, values that are not numbers, and those that
-# a hierarchy has no place for.
 
 LINES = 10
 """Columns of which the line of the first value that is wrong is looked up, for which the file is read."""
@@ -133,14 +128,13 @@ def check_types(source: Source, definitions: dict[str, Definition], fields: list
 
 def check_numeric(source: Source, *fields: Field) -> None:
     """Raises DataError for columns of a typed input that are neither numbers nor texts."""
-    others = [field for field in fields if not (field.dtype.is_numeric() or is_text(field.dtype))]
-    kinds = {field.name: type_name(field.dtype) for field in others}
-    problems = [
-        (name, Problem(f"numeric column {name!r} is of the type {kind} in the input", source.name))
-        for name, kind in kinds.items()
-    ]
+    problems = {}
+    for field in fields:
+        if not (field.dtype.is_numeric() or is_text(field.dtype)):
+            message = f"numeric column {field.name!r} is of the type {type_name(field.dtype)} in the input"
+            problems[field.name] = Problem(message, source.name)
     if problems:
-        raise DataError(grouped(problems))
+        raise DataError(grouped(problems.items()))
 
 
 def check_numbers(source: Source, encoders: Mapping[str, NumberColumn | TextColumn]) -> None:
@@ -175,7 +169,10 @@ def by_rows(rows_of: Callable[[Sequence[int]], Bad]) -> Iterator[None]:
     try:
         yield
     except ValuesError as error:
-        raise _in_rows(error, rows_of(error.places)) from error
+        (problem,), rows = error.problems, rows_of(error.places)
+        where = "" if problem.file is None else f" {problem.file}"
+        message = f"{problem.message}{where}, in {counted(rows.count, 'row')}"
+        raise RowsError(replace(problem, message=message, file=None), rows.row or 0) from error
 
 
 def rows_of_codes(codes: Codes, places: Sequence[int]) -> Bad:
@@ -183,13 +180,6 @@ def rows_of_codes(codes: Codes, places: Sequence[int]) -> Bad:
     rows = Bad()
     rows.add(np.flatnonzero(np.isin(codes, places)))
     return rows
-
-
-def _in_rows(error: ValuesError, rows: Bad) -> RowsError:
-    (problem,) = error.problems
-    where = "" if problem.file is None else f" {problem.file}"
-    count = "1 row" if rows.count == 1 else f"{rows.count:,} rows"
-    return RowsError(replace(problem, message=f"{problem.message}{where}, in {count}", file=None), rows.row or 0)
 
 
 def placed(errors: Sequence[tuple[str, DataError]], source: Source) -> list[tuple[str, Problem]]:
@@ -207,13 +197,8 @@ def placed(errors: Sequence[tuple[str, DataError]], source: Source) -> list[tupl
     return problems
 
 
-# --- codings ----------------------------------------------------------------------------------------------------------
-# Codes of what is left of the values of quasi-identifiers that are rounded or have a bottom or a top code; and
-# hierarchies of sensitive attributes, of any table.
-
 # --- coding -----------------------------------------------------------------------------------------------------------
-# Codes of what is left of the values of quasi-identifiers that are rounded, have a bottom or a top code, or are coded
-# at a level of their hierarchy.
+# What is left of quasi-identifiers that are rounded, have a bottom or a top code, or are coded at a level.
 
 PIECE = 1 << 20
 """Rows that are coded at once."""
@@ -259,8 +244,8 @@ def recoded(codes: Codes, place: NDArray[np.int64], size: int, arrays: Arrays = 
     return out
 
 
-# --- hierarchies of sensitive attributes ------------------------------------------------------------------------------
-# Hierarchies of sensitive attributes, of any table: what a check needs for distances between their values.
+# --- hierarchies of any table -----------------------------------------------------------------------------------------
+# What a check needs for distances between values.
 
 Paths = dict[str, tuple[str, ...]]
 """The labels from each leaf to the root, by the leaf's label, in the order of leaves."""

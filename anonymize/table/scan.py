@@ -20,11 +20,9 @@ from anonymize.records import dataclass
 from anonymize.table.files import CHUNK, chunks
 
 # --- one pass ---------------------------------------------------------------------------------------------------------
-# One pass over the bytes of an input: its SHA-256, and whether every record of a CSV has as many fields as the header.
-#
 # The parser takes a record that is too short as padded with empty fields, and one that is too long as cut, without a
 # word; this pass is what finds them. It runs in a thread beside the parser. Where it finds a record that is not sound,
-# or the parser gives up, `anonymize.table.scan` reads the file again, slowly, and says which line is at fault.
+# or the parser gives up, the file is read again, slowly, to say which line is at fault.
 
 QUOTE, NEWLINE = ord('"'), ord("\n")
 
@@ -158,9 +156,7 @@ class Records:
 
 
 # --- what is wrong with a CSV -----------------------------------------------------------------------------------------
-# What is wrong with a CSV that could not be read, and the line where it is. Slow and careful, and only for bad files.
-#
-# No message holds a value of the file: line numbers and counts only.
+# Slow and careful, and only for bad files. No message holds a value of the file: line numbers and counts only.
 
 LONGEST_FIELD = 1 << 24  # characters; a quotation mark that is never closed ends here
 Defect: TypeAlias = tuple[int | None, str, str | None]  # line, message, hint
@@ -230,7 +226,13 @@ def records(path: Path, separator: str) -> Iterator[ExplainedRecords]:
 
 def _records(file: TextIO, separator: str) -> ExplainedRecords:
     lines: list[str] = []
-    reader = csv.reader(_kept(file, lines), delimiter=separator, strict=True)
+
+    def kept() -> Iterator[str]:
+        for line in file:
+            lines.append(line)
+            yield line
+
+    reader = csv.reader(kept(), delimiter=separator, strict=True)
     while True:
         line = reader.line_num + 1
         lines.clear()
@@ -241,12 +243,6 @@ def _records(file: TextIO, separator: str) -> ExplainedRecords:
         except csv.Error as error:
             raise Malformed(line, _reason(str(error))) from None
         yield Record(line, fields, "".join(lines))
-
-
-def _kept(file: TextIO, lines: list[str]) -> Iterator[str]:
-    for line in file:
-        lines.append(line)
-        yield line
 
 
 class Malformed(Exception):
@@ -283,7 +279,8 @@ def _unsound_record(path: Path, layout: Layout) -> Defect | None:
                 elif len(record.fields) not in (layout.fields, 0):
                     longer = len(record.fields) == layout.fields + 1 and not record.fields[-1]
                     hint = "the last one is empty: take the separator at the end of the line out" if longer else None
-                    return record.line, f"{_fields(len(record.fields))} where {before} {layout.fields}", hint
+                    fields = "1 field" if len(record.fields) == 1 else f"{len(record.fields)} fields"
+                    return record.line, f"{fields} where {before} {layout.fields}", hint
                 elif not stray and '"' in record.text and not sound.fullmatch(record.text):
                     stray = record.line
     except Malformed as malformed:
@@ -296,10 +293,6 @@ def _sound_record(separator: str) -> re.Pattern[str]:
     mark = re.escape(separator)
     field = f'(?:"(?:[^"]|"")*+"|[^"\n{mark}]*+)'
     return re.compile(f"{field}(?:{mark}{field})*+\r?\n?")
-
-
-def _fields(count: int) -> str:
-    return "1 field" if count == 1 else f"{count} fields"
 
 
 def line_of(path: Path, separator: str, number: int) -> int | None:

@@ -21,12 +21,10 @@ from anonymize.errors import Problem, UsageError, WriteError
 from anonymize.records import dataclass
 from anonymize.table import memory
 from anonymize.table.files import reason
-from anonymize.table.memory import MEGABYTE, PROGRAM, Footprint
+from anonymize.table.memory import MEGABYTE, PROGRAM
 from anonymize.table.source import Source
 
 # --- scratch ----------------------------------------------------------------------------------------------------------
-# Arrays in files, for what a limit on memory leaves no room for.
-#
 # A file has no name by the time it holds anything, so that nothing of it is left, not even by a process that is killed.
 # Its space is taken before anything is written: a full disk is an error here, and not a signal in the middle of a copy.
 
@@ -104,8 +102,6 @@ def _reserve(descriptor: int, size: int) -> None:
 
 
 # --- where columns are kept -------------------------------------------------------------------------------------------
-# Where the columns of a table are held: in memory, or in files where there is no room for them.
-#
 # What there is room for is what `--memory-limit` says, and most of what the system has left; what a table takes is
 # worked out in `memory`.
 
@@ -126,7 +122,10 @@ class Room:
         """
         footprint, free = source.footprint(len(source.columns)), memory.available()
         if limit is not None and limit < PROGRAM + footprint.in_files:
-            raise UsageError(_too_low(source, limit, footprint))
+            least = -(-(PROGRAM + footprint.in_files) // MEGABYTE)
+            floor = f"{footprint.rows:,} rows of {len(source.columns)} columns take about {least:,} MB at the least"
+            message = f"--memory-limit: {limit // MEGABYTE:,} MB are too few"
+            raise UsageError(Problem(message, file=source.name, hint=floor))
         memory.check(footprint.whole, memory.mappable(), source.name)
         memory.check(footprint.in_files, free, source.name)
         return cls(scratch, in_files=not footprint.fits(limit, free))
@@ -140,9 +139,3 @@ class Room:
         """Gives back what is not needed for now."""
         self.scratch.let_go()
         memory.give_back()
-
-
-def _too_low(source: Source, limit: int, footprint: Footprint) -> Problem:
-    least = -(-(PROGRAM + footprint.in_files) // MEGABYTE)
-    floor = f"{footprint.rows:,} rows of {len(source.columns)} columns take about {least:,} MB at the least"
-    return Problem(f"--memory-limit: {limit // MEGABYTE:,} MB are too few", file=source.name, hint=floor)

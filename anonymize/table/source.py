@@ -99,7 +99,9 @@ class Source:
         try:
             reading, unnamed = spec.input, spec.input.unnamed == "drop"
             source = cls(opened, reading.separator, header=reading.header, doubtful=doubtful, unnamed=unnamed)
-            source.check_types(_used(spec, source.columns))
+            roles = expand(spec, source.columns, lenient=True).roles()
+            unused = {name for name in source.columns if roles.get(name, "identifier") == "identifier"}
+            source.check_types(name for name in source.columns if name not in unused.difference(spec.series.person))
         except BaseException:
             _remove(opened)
             raise
@@ -205,11 +207,8 @@ class Source:
         """Raises the reason for which the input could not be read; `too_many`: it is the number of rows."""
         self.unchanged()
         if too_many:
-            message, hint = (
-                f"has more than {MOST_ROWS:,} rows",
-                "release it on an engine: --engine spark, docs/engine.md",
-            )
-            raise DataError(Problem(message, file=self.name, hint=hint)) from None
+            hint = "release it on an engine: --engine spark, docs/engine.md"
+            raise DataError(Problem(f"has more than {MOST_ROWS:,} rows", file=self.name, hint=hint)) from None
         if self._layout is None:
             raise DataError(Problem(f"cannot be read as a file of the format {self.format}", file=self.name)) from None
         raise scan.explain(self.path, self.name, self._layout) from None
@@ -293,12 +292,13 @@ HINT = "a cell is a text, a number, a date or a truth value: split the column, o
 
 def not_values(schema: Mapping[str, pl.DataType], names: Iterable[str], file: str | None = None) -> list[Problem]:
     """What is wrong with columns whose cells are not single values, and of which a library might say so with a cell."""
-    kinds = {name: schema[name] for name in names if name in schema}
-    wrong = [name for name, kind in kinds.items() if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration)]
-    messages = {
-        name: f"column {name!r} is of the type {type_name(kinds[name])}, which is not supported" for name in wrong
-    }
-    return grouped([(name, Problem(message, file, hint=HINT)) for name, message in messages.items()])
+    problems = {}
+    for name in names:
+        kind = schema.get(name)
+        if kind is not None and (kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration)):
+            message = f"column {name!r} is of the type {type_name(kind)}, which is not supported"
+            problems[name] = Problem(message, file, hint=HINT)
+    return grouped(problems.items())
 
 
 def type_name(kind: pl.DataType) -> str:
@@ -306,26 +306,17 @@ def type_name(kind: pl.DataType) -> str:
     return "object" if kind == UNREAD else type(kind).__name__.lower()
 
 
-def _used(spec: Spec, columns: Sequence[str]) -> list[str]:
-    """The columns that a spec uses: those of a role, but for identifiers that name no person of a series."""
-    roles = expand(spec, columns, lenient=True).roles()
-    return [name for name in columns if roles.get(name, "identifier") != "identifier" or name in spec.series.person]
-
-
 def _remove(opened: Opened) -> None:
     if opened.temporary:
         files.remove(opened.path)
 
 
-# --- a release of a table ---------------------------------------------------------------------------------------------
-# A table written as a release of another one is: `Spec.of_release` reads it.
-
-
 @contextmanager
 def copied(frame: pl.LazyFrame, source: Source) -> Iterator[Path]:
-    """The path of a file that is in no folder, where the system allows it, as long as the block: a CSV with names and
-    the source's separator where the source is one, of which a null is an empty field; else an Arrow file, with the
-    frame's types. It is written piece by piece. Raises WriteError where there is no room for it."""
+    """The path of a table that is written as a release of another one is (`Spec.of_release` reads it), as long as the
+    block: a CSV with names and the source's separator where the source is one, of which a null is an empty field; else
+    an Arrow file, with the frame's types. It is in no folder, where the system allows it. Raises WriteError where there
+    is no room for it."""
     if source.format == "csv":
         path = spooled(lambda path: frame.sink_csv(path, separator=source.separator), ".csv")
     else:

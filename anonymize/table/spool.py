@@ -33,10 +33,8 @@ from anonymize.table.write import OutputFile
 from anonymize.table.write import format_of as write_format_of
 
 # --- on their way in --------------------------------------------------------------------------------------------------
-# Inputs that cannot be read in place are copied to a temporary file first: pipes, gzip, encodings other than UTF-8,
-# folders of Parquet files.
-#
-# The copy has no name where the system allows it, so that nothing of it is left even by a process that is killed.
+# Pipes, gzip, encodings other than UTF-8 and folders of Parquet files are copied to a temporary file first. It has no
+# name where the system allows it, so that nothing of it is left even by a process that is killed.
 
 Format: TypeAlias = Literal["csv", "parquet", "arrow", "xlsx", "sav", "dta"]
 Place: TypeAlias = Path | str
@@ -88,7 +86,11 @@ def open_input(place: Place, encoding: str) -> Opened:
                 table = _spooled(tap, name, encoding)
     except OSError as error:
         raise DataError(Problem(f"cannot be read: {reason(error)}", file=name)) from None
-    _check_suffix(table, Path(place).suffix)
+    claimed = (SUFFIXES | CONVERTED).get(Path(place).suffix.lower())
+    if claimed not in (None, table.format):
+        if table.temporary:
+            files.remove(table.path)
+        raise DataError(Problem(f"is not a file of the format {claimed}", file=name))
     return _converted(table) if table.format in foreign.KINDS else table
 
 
@@ -145,14 +147,6 @@ def _is_utf8(encoding: str) -> bool:
     return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
 
 
-def _check_suffix(opened: Opened, suffix: str) -> None:
-    claimed = (SUFFIXES | CONVERTED).get(suffix.lower())
-    if claimed not in (None, opened.format):
-        if opened.temporary:
-            files.remove(opened.path)
-        raise DataError(Problem(f"is not a file of the format {claimed}", file=opened.name))
-
-
 class Tap(io.RawIOBase):
     """A stream, hashed while it is read. `head`: its first bytes, enough to tell the format."""
 
@@ -177,7 +171,8 @@ class Tap(io.RawIOBase):
 
 
 def _spooled(tap: Tap, name: str, encoding: str) -> Opened:
-    pieces = _unzipped(tap, name) if tap.head.startswith(GZIP) else chunks(_buffered(tap))
+    stream = cast(BinaryIO, io.BufferedReader(tap, 1 << 16))
+    pieces = _unzipped(stream, name) if tap.head.startswith(GZIP) else chunks(stream)
     first = next(pieces, b"")
     pieces, form = itertools.chain([first], pieces), format_of(first)
     if form == "csv" and not _is_utf8(encoding):
@@ -186,13 +181,9 @@ def _spooled(tap: Tap, name: str, encoding: str) -> Opened:
     return Opened(path, name, form, True, tap.digest.hexdigest())
 
 
-def _buffered(tap: Tap) -> BinaryIO:
-    return cast(BinaryIO, io.BufferedReader(tap, 1 << 16))
-
-
-def _unzipped(tap: Tap, name: str) -> Iterator[bytes]:
+def _unzipped(stream: BinaryIO, name: str) -> Iterator[bytes]:
     try:
-        yield from chunks(cast(BinaryIO, gzip.GzipFile(fileobj=_buffered(tap), mode="rb")))
+        yield from chunks(cast(BinaryIO, gzip.GzipFile(fileobj=stream, mode="rb")))
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise DataError(Problem("its gzip data is damaged or cut short", file=name)) from None
 
@@ -244,8 +235,7 @@ def _copying() -> Iterator[None]:
 
 
 # --- on their way out -------------------------------------------------------------------------------------------------
-# Tables on their way to a form that is not written piece by piece: they are written as an Arrow file first, which is
-# what is verified, and then converted.
+# What is not written piece by piece is written as an Arrow file first, which is what is verified, and then converted.
 
 
 def output_table(

@@ -36,8 +36,6 @@ from anonymize.table.forms import CSV, Lines, rebuilt
 ROW_GROUP = 250_000  # rows; fixed, so that the bytes do not depend on the number of threads
 
 EXISTS = "{}: exists already (--force overwrites it)"
-
-
 STATE_EXISTS = "{}: exists already (--after continues it; --force starts a new series)"
 
 
@@ -274,7 +272,11 @@ class OutputFile:
 
     @property
     def _mode(self) -> int:
-        return 0o600 if self.private else 0o666 & ~_umask()
+        if self.private:
+            return 0o600
+        mask = os.umask(0o077)
+        os.umask(mask)
+        return 0o666 & ~mask
 
     def sync(self) -> None:
         """Waits until what was written is on disk; once, as nothing is written after that."""
@@ -380,12 +382,6 @@ def _is_special(target: Path) -> bool:
     except OSError:
         return False
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def _pour(source: BinaryIO, target: BinaryIO) -> None:

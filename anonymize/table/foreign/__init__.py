@@ -17,7 +17,6 @@ from anonymize.records import dataclass
 from anonymize.table.files import spooled
 
 # --- URIs -------------------------------------------------------------------------------------------------------------
-# The URI of a table in a database, taken apart.
 
 SCHEMES = ("postgresql", "postgres", "duckdb")
 
@@ -73,7 +72,6 @@ def literal(text: str) -> str:
 
 
 # --- kinds ------------------------------------------------------------------------------------------------------------
-# The kinds of foreign tables: what each needs, how it is read, how it is written.
 
 
 def taken(uri: TableUri) -> UsageError:
@@ -140,16 +138,12 @@ def compare(frame: pl.DataFrame, again: pl.DataFrame, form: str, name: str, *, b
     one, unless a column has both."""
     if frame.columns != again.columns or frame.height != again.height:
         raise WriteError(f"{name}: cannot be written: it would have other rows or columns when it is read again")
-    counts = [_different(old, new, blank) for old, new in zip(frame.iter_columns(), again.iter_columns(), strict=True)]
-    wrong = [
-        Problem(
-            f"{name}: cannot be written: column {column} has {count:,} values that a {form} cannot hold as they are",
-            hint="texts that are empty, too long or end with a space are among what it cannot; "
-            "write .parquet, .arrow or .csv",
-        )
-        for column, count in zip(frame.columns, counts, strict=True)
-        if count
-    ]
+    hint = "texts that are empty, too long or end with a space are among what it cannot; write .parquet, .arrow or .csv"
+    wrong = []
+    for old, new in zip(frame.iter_columns(), again.iter_columns(), strict=True):
+        if count := _different(old, new, blank):
+            message = f"column {old.name} has {count:,} values that a {form} cannot hold as they are"
+            wrong.append(Problem(f"{name}: cannot be written: {message}", hint=hint))
     if wrong:
         raise WriteError(wrong)
 
@@ -169,8 +163,7 @@ def _text(column: pl.Series, blank: bool) -> pl.Series:
 
 
 # --- tables of databases ----------------------------------------------------------------------------------------------
-# Tables of databases, by URI: `postgresql://user@host:5432/database?table=schema.table` and
-# `duckdb://file.duckdb?table=table`.
+# `postgresql://user@host:5432/database?table=schema.table`, and `duckdb://file.duckdb?table=table`.
 #
 # The rows are read in one statement, and a release is written in one transaction: it is there whole or not at all. What
 # the database's own messages say goes nowhere, as it may hold a password or a value.

@@ -22,7 +22,6 @@ from anonymize.table.files import CHUNK, write_all
 from anonymize.table.named import check_names, named
 
 # --- texts, numbers and dates -----------------------------------------------------------------------------------------
-# Columns of texts, numbers and dates, which is all that workbooks and statistics packages have.
 
 EXACT = 2**53
 """Whole numbers up to here are exact in a double, which is what these files hold."""
@@ -70,8 +69,6 @@ HEAD = 1024
 """Bytes of a file that are looked through for the time of writing."""
 
 # --- statistics -------------------------------------------------------------------------------------------------------
-# What SPSS and Stata files have in common, as pyreadstat reads and writes them.
-#
 # A value with a label reads as its label, which is what a category means; a value without one as it is. Missing values
 # of all kinds are null. Texts are written as texts. The time of writing, which both formats hold, is a fixed one.
 
@@ -100,23 +97,14 @@ def _distinct(labels: Mapping[Any, str]) -> dict[Any, str]:
     return {value: text if texts.count(text) == 1 else f"{text} ({value:g})" for value, text in labels.items() if text}
 
 
-def _check_room(path: Path) -> None:
-    """Raises OSError where a file cannot grow, for which the library has no other words than for what it cannot
-    write."""
-    with open(path, "ab", buffering=0) as file:
-        write_all(file, bytes(CHUNK))
-
-
 def check_variables(columns: list[str], name: str, form: str, longest: int) -> None:
     """Raises WriteError for columns whose names are none in this format: a letter first, then letters, digits and _."""
     wrong = [column for column in columns if not re.fullmatch(rf"[^\W\d_]\w{{0,{longest - 1}}}", column)]
     if wrong:
         rule = f"a .{form} file has names of letters, digits and _, a letter first, {longest} characters at most"
+        message = f"these are not valid column names: {', '.join(wrong)}; {rule}"
         hint = "rename the columns of the input, or write .parquet, .xlsx or .csv"
-        named = ", ".join(wrong)
-        raise WriteError(
-            Problem(f"{name}: cannot be written: these are not valid column names: {named}; {rule}", hint=hint)
-        )
+        raise WriteError(Problem(f"{name}: cannot be written: {message}", hint=hint))
 
 
 @dataclass(frozen=True)
@@ -151,7 +139,8 @@ class StatisticsFile:
         try:
             getattr(pyreadstat, f"write_{self.form}")(pl.DataFrame(texts), str(path))
         except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
-            _check_room(path)
+            with open(path, "ab", buffering=0) as file:  # raises OSError where there is no room, which it does not tell
+                write_all(file, bytes(CHUNK))
             message = f"{name}: cannot be written as a .{self.form} file"
             raise WriteError(Problem(message, hint="write .parquet or .csv")) from None
         with open(path, "r+b") as file:
@@ -174,7 +163,6 @@ SPSS = StatisticsFile(
 
 
 # --- Excel ------------------------------------------------------------------------------------------------------------
-# Workbooks of Excel.
 
 ROWS, COLUMNS = 1_048_576, 16_384
 """What a sheet can have, the row of names included."""
