@@ -13,7 +13,6 @@ from typing import Any
 from anonymize.places import is_uri
 
 # --- layout of a file -------------------------------------------------------------------------------------------------
-# How a CSV is written: the separator of its header, and the encoding of its first bytes.
 
 SEPARATORS = (",", ";", "\t", "|")
 SPACE = " "

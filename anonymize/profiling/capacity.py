@@ -24,9 +24,7 @@ from anonymize.table.files import spooled
 from anonymize.table.named import column
 
 # --- columns together -------------------------------------------------------------------------------------------------
-# What columns give away together: how many rows are alone with what they say in several of them.
-#
-# Counted over all rows, by hashes of the columns that are mixed into one.
+# How many rows are alone with what they say in several columns, by hashes of these that are mixed into one.
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
@@ -34,8 +32,6 @@ COLUMNS_SHOWN = 4
 """So many columns are in the largest set that is shown."""
 ROWS_SORTED = 12_000_000
 """So many rows are sorted, of all sets together; but three columns are tried in any case."""
-
-
 BLOCK = 1 << 15
 """So many rows at a time are mixed: what fits into a processor's cache."""
 
@@ -119,8 +115,6 @@ def _alone(hashes: Pieces) -> float:
 
 
 # --- the loss for several k -------------------------------------------------------------------------------------------
-# What anonymity costs: the loss of a quick Mondrian for several k, on the table or on a sample of its rows.
-#
 # A sample loses more than the table that it is of, so that the figures of one are bounds.
 
 KS = (3, 5, 10, 20)

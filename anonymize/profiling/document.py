@@ -100,15 +100,9 @@ def scalar(text: str) -> str:
     """A name or a text as YAML has it, in quotes where it needs them."""
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
-    return '"' + "".join(map(_escaped, text)) + '"'
-
-
-def _escaped(character: str) -> str:
-    if character in '"\\':
-        return f"\\{character}"
-    if character == "\t":
-        return "\\t"
-    return character if character.isprintable() else f"\\U{ord(character):08x}"
+    escapes = {'"': '\\"', "\\": "\\\\", "\t": "\\t"}
+    written = (each if each.isprintable() else f"\\U{ord(each):08x}" for each in text)
+    return '"' + "".join(escapes.get(each, own) for each, own in zip(text, written, strict=True)) + '"'
 
 
 def flow(value: Any) -> str:
@@ -192,16 +186,15 @@ def _note(proposal: Proposal, guess: Guess, group: Sequence[Guess]) -> str:
 
 
 def _head(proposal: Proposal) -> list[str]:
-    lines = [
+    return [
         "# Made by `anonymize init`: a first guess at what the columns of this table are. It runs as it is, and it is",
         f"# not done: whoever knows the data has to look at each `{DECIDE}`.",
         "#",
-        "#   anonymize validate SPEC -i TABLE   checks this file, and the table against it",
-        "#   anonymize release SPEC -o released.csv -r report.html",
+        "#   anonymize validate THIS-FILE -i TABLE   checks this file, and the table against it",
+        "#   anonymize release THIS-FILE -o released.csv -r report.html",
         "",
         "version: 1",
     ]
-    return [line.replace("SPEC", "THIS-FILE") for line in lines]
 
 
 def _input(proposal: Proposal) -> list[str]:
@@ -227,14 +220,13 @@ def _unit(proposal: Proposal) -> list[str]:
     if proposal.unit is None:
         return []
     facts = proposal.unit.facts
-    counted = replace(
-        proposal.unit, mark=None, reason=f"{proposal.unit.reason}: {facts.distinct:,} in {facts.rows:,} rows"
-    )
-    meaning = "# unit: whom a row is about, where several are about one: k counts these. Left out of the release."
-    audited = (
-        "# `audit` of a release finds it by `--unit-from TABLE --link LINK`, LINK being made by `release --save-link`."
-    )
-    return [meaning, audited, _line(f"unit: {scalar(facts.name)}", _note(proposal, counted, [counted]))]
+    reason = f"{proposal.unit.reason}: {facts.distinct:,} in {facts.rows:,} rows"
+    counted = replace(proposal.unit, mark=None, reason=reason)
+    return [
+        "# unit: whom a row is about, where several are about one: k counts these. Left out of the release.",
+        "# `audit` of a release finds it by `--unit-from TABLE --link LINK`, LINK being made by `release --save-link`.",
+        _line(f"unit: {scalar(facts.name)}", _note(proposal, counted, [counted])),
+    ]
 
 
 def _quasi(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
@@ -251,9 +243,8 @@ def _quasi(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
         lines.append(f"  {scalar(entry)}:" + ("" if settings else " {}"))
         lines[-1] = _line(lines[-1], _note(proposal, guess, group))
         lines += [f"    {key}: {flow(value)}" for key, value in settings.items()]
-        lines += [
-            _line(f"    # levels: {{min: {level}}}", why) for level, why in [safe_harbor(guess, settings)] if level
-        ]
+        level, why = safe_harbor(guess, settings)
+        lines += [_line(f"    # levels: {{min: {level}}}", why)] if level else []
     return lines
 
 
@@ -274,32 +265,29 @@ def safe_harbor(guess: Guess, settings: Mapping[str, Any]) -> tuple[int, str]:
 
 
 def _sensitive(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
-    lines = ["# sensitive: what nobody may learn of a person; released as it is.", "sensitive:"]
-    entries = list(_entries(proposal, groups, "sensitive"))
-    for entry, guess, group in entries:
-        kind = kind_of(guess)
-        lines.append(_line(f"  {scalar(entry)}: {flow(kind)}", _note(proposal, guess, group)))
-    return lines if entries else []
+    entries = [
+        _line(f"  {scalar(entry)}: {flow(kind_of(guess))}", _note(proposal, guess, group))
+        for entry, guess, group in _entries(proposal, groups, "sensitive")
+    ]
+    meaning = "# sensitive: what nobody may learn of a person; released as it is."
+    return [meaning, "sensitive:", *entries] if entries else []
 
 
 def _weight(proposal: Proposal) -> list[str]:
-    return [
-        line
-        for guess in proposal.members("sampling-weight")
-        for line in (
-            "# sampling_weight: how many of the population a row stands for; released in bands, each as its mean.",
-            _line(f"sampling_weight: {flow(weighting(guess))}", _note(proposal, guess, [guess])),
-        )
-    ]
+    lines = []
+    for guess in proposal.members("sampling-weight"):
+        entry = _line(f"sampling_weight: {flow(weighting(guess))}", _note(proposal, guess, [guess]))
+        meaning = "how many of the population a row stands for; released in bands, each as its mean."
+        lines += [f"# sampling_weight: {meaning}", entry]
+    return lines
 
 
 def _undecided(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
     meaning = "left out of the release, until you list them under one of the other sections"
     lines = _list(proposal, groups, "undecided", "undecided", meaning)
     if lines and proposal.all_together is not None:
-        lines.insert(
-            1, f"# {proposal.all_together[2]:.1%} of the rows would be unique if these passed through as well."
-        )
+        unique = proposal.all_together[2]
+        lines.insert(1, f"# {unique:.1%} of the rows would be unique if these passed through as well.")
     return lines
 
 

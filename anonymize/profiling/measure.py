@@ -7,7 +7,7 @@ too large for the hashes of all its columns at once is read once for each group 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from functools import cache
 from typing import Any
@@ -139,7 +139,10 @@ def measure(source: Source, memory: int = MEMORY) -> TableFacts:
     groups = [names[start : start + first] for start in range(0, len(names), first)]
     for group in groups:
         counting = {name: _RowCount(source, name) for name in group}
-        for batch in _batches(source, names if group is groups[0] else group, checked=group is groups[0]):
+        batches = source.batches(group, BATCH)
+        if group is groups[0]:
+            batches = source.examine([column(name) for name in names], BATCH, hashing=False)
+        for batch in batches:
             if group is groups[0]:
                 thinned.add(batch)
             for name, each in counting.items():
@@ -166,11 +169,6 @@ def _first_group(source: Source, names: Sequence[str], memory: int) -> int:
     lines = head.count(b"\n") if source.format == "csv" else len(names) and len(head) // (2 * len(names))
     rows = size * max(lines, 1) // max(len(head), 1) + 1
     return len(names) if len(names) * rows * 8 <= memory else max(memory // (8 * rows), 1)
-
-
-def _batches(source: Source, names: Sequence[str], *, checked: bool) -> Iterator[pl.DataFrame]:
-    wanted = [column(name) for name in names]
-    return source.examine(wanted, BATCH, hashing=False) if checked else source.batches(names, BATCH)
 
 
 def _reads_as_numbers(values: pl.Series) -> bool:
@@ -351,9 +349,7 @@ _EXACT, _LARGEST_WHOLE = 2.0**53, 2.0**63
 
 
 def _spread(values: Any) -> tuple[float, float]:
-    if not len(values):
-        return 0.0, 0.0
-    return float(values.quantile(0.05)), float(values.quantile(0.95))
+    return (float(values.quantile(0.05)), float(values.quantile(0.95))) if len(values) else (0.0, 0.0)
 
 
 def with_notation(facts: ColumnFacts, notation: Notation | None) -> ColumnFacts:

@@ -97,22 +97,16 @@ class Guess:
 
 def guess(facts: ColumnFacts) -> Guess:
     """The role of a column, by the first rule that speaks of it."""
-    shape = shape_of(facts.texts)
-    words = parts(facts.name)
-    shape = _by_name(facts, words) or (shape and shape.with_odd(facts.sampled.to_list()))
+    shape, words, texts = shape_of(facts.texts), parts(facts.name), facts.sampled.to_list()
+    named = [system for system in SYSTEM_NAMES if system in words and texts]
+    of_name = next((own for system in named if (own := of_system(texts, system)) is not None), None)
+    shape = of_name or (shape and shape.with_odd(texts))
     facts = with_notation(facts, shape.notation if shape is not None else None)
     for rule in _RULES:
         for role, reason, mark in rule(facts, shape, words):
             return Guess(facts, role, reason, shape, words, mark)
     undecided = f"{counted(facts.distinct, 'value')}, and nothing says what they mean"
     return Guess(facts, "undecided", undecided, shape, words)
-
-
-def _by_name(facts: ColumnFacts, words: frozenset[str]) -> TextShape | None:
-    """The system of codes that a column is called after, where all its texts are in it."""
-    named = [system for system in SYSTEM_NAMES if system in words]
-    texts = facts.sampled.to_list()
-    return next((shape for system in named if texts and (shape := of_system(texts, system)) is not None), None)
 
 
 def guesses(columns: Sequence[ColumnFacts], hashes: Mapping[str, Pieces] = MappingProxyType({})) -> list[Guess]:
@@ -154,11 +148,13 @@ def _of_units(made: Sequence[Guess], hashes: Mapping[str, Pieces]) -> list[Guess
     unit = unit_of(made)
     if unit is None or unit.name not in hashes or any(each.role == "sampling-weight" for each in made):
         return list(made)
-    weights = [each for each in made if each.role == "quasi-identifier" and each.words & WEIGHTS]
+    weights = [
+        each for each in made if each.role == "quasi-identifier" and each.words & WEIGHTS and each.name in hashes
+    ]
     usable = [
         each.name
         for each in weights
-        if each.name in hashes and each.facts.numbers and each.facts.numbers.least > 0 and not each.facts.missing
+        if each.facts.numbers is not None and each.facts.numbers.least > 0 and not each.facts.missing
     ]
     sexes = [each.name for each in made if each.words & SEX and each.name in hashes]
     constant, _ = constant_within(hashes, unit.name, [*usable, *sexes])
@@ -214,18 +210,6 @@ class Ruling(NamedTuple):
 Rulings = Iterator[Ruling]
 
 
-def _rows(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
-    if names_rows(facts.name):
-        yield Ruling("identifier", "names of rows: each is of one row of this table")
-    if not words & (AGES | PLACES | YEARS) and _counts_up(facts) and facts.distinct == facts.rows > MOST_CODES:
-        yield Ruling("identifier", "numbers the rows")
-
-
-def _empty(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
-    if not facts.distinct:
-        yield Ruling("undecided", "no row has a value")
-
-
 def is_moment(facts: ColumnFacts, shape: TextShape | None) -> bool:
     """Whether the values are dates or times."""
     eight = shape is not None and shape.format == "%Y%m%d"
@@ -233,17 +217,23 @@ def is_moment(facts: ColumnFacts, shape: TextShape | None) -> bool:
     return facts.typed or (written and (facts.numbers is None or eight))
 
 
-def _moment(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+def _form(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    """What values show by themselves: numbers of rows, dates, contact data, free text."""
+    if names_rows(facts.name):
+        yield Ruling("identifier", "names of rows: each is of one row of this table")
+    if not words & (AGES | PLACES | YEARS) and _counts_up(facts) and facts.distinct == facts.rows > MOST_CODES:
+        yield Ruling("identifier", "numbers the rows")
+    if not facts.distinct:
+        yield Ruling("undecided", "no row has a value")
     if is_moment(facts, shape):
         yield Ruling("quasi-identifier", shape.name if shape is not None else "dates")
-
-
-def _contact(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
-    if shape is not None and shape.kind == "contact" and facts.numbers is None:
+    if facts.numbers is not None:
+        return
+    if shape is not None and shape.kind == "contact":
         yield Ruling("identifier", shape.name)
-    if facts.numbers is None and is_name(facts.name):
+    if is_name(facts.name):
         yield Ruling("identifier", "its name is that of people's names")
-    if facts.numbers is None and _is_free(facts, shape, words):
+    if _is_free(facts, shape, words):
         yield Ruling("identifier", "free text, which no role protects")
 
 
@@ -268,9 +258,8 @@ def _person(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) 
         yield Ruling("identifier", "its name says that it names a person", shared)
     runs = facts.distinct >= PERSONS_FROM and facts.ascending and _counts_up(facts)
     if runs and not words & (AGES | PLACES | YEARS | TIMES) and not names_institution(facts.name):
-        yield Ruling(
-            "identifier", "numbers from 1 on, each in rows that follow each other, as those of persons do", shared
-        )
+        reason = "numbers from 1 on, each in rows that follow each other, as those of persons do"
+        yield Ruling("identifier", reason, shared)
 
 
 def unit_of(made: Sequence[Guess]) -> Guess | None:
@@ -287,9 +276,8 @@ def unit_of(made: Sequence[Guess]) -> Guess | None:
 def _counts_up(facts: ColumnFacts) -> bool:
     """Whether the values are all whole numbers from 0 or 1 up to as many as there are, and none is missing."""
     numbers = facts.numbers
-    return (
-        numbers is not None and numbers.whole and not facts.missing and 0 <= numbers.largest - facts.distinct + 1 <= 1
-    )
+    whole = numbers is not None and numbers.whole and not facts.missing
+    return whole and numbers is not None and 0 <= numbers.largest - facts.distinct + 1 <= 1
 
 
 def _naming(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
@@ -343,10 +331,11 @@ def _known(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -
         yield Ruling("quasi-identifier", "an age, by its name")
     if words & BIRTHS:
         yield Ruling("quasi-identifier", "about a birth, by its name")
-    if numbers is not None and numbers.whole and facts.distinct > 2 and 1850 <= numbers.low <= numbers.high <= 2100:
-        yield Ruling("quasi-identifier", "numbers that look like years")
-    if words & YEARS and numbers is not None and numbers.whole and 1850 <= numbers.low <= numbers.high <= 2100:
-        yield Ruling("quasi-identifier", "a year, by its name")
+    if numbers is not None and numbers.whole and 1850 <= numbers.low <= numbers.high <= 2100:
+        if facts.distinct > 2:
+            yield Ruling("quasi-identifier", "numbers that look like years")
+        if words & YEARS:
+            yield Ruling("quasi-identifier", "a year, by its name")
     if words & WEIGHTS and numbers is not None:
         reason = "a weight, by its name: a body's can be seen, a survey's follows from what is known"
         yield Ruling("quasi-identifier", reason)
@@ -366,14 +355,16 @@ def _known(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -
         yield Ruling("sensitive", f"{shape.name}: amounts or measurements")
 
 
-def _postal(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
-    """Numbers of five digits each may be amounts, but what they would tell as postal codes is worse to let through."""
+def _values(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    """What values are where no name says it. Numbers of five digits each may be amounts, but what they would tell as
+    postal codes is worse to let through."""
     digits = shape is not None and shape.kind == "digits" and {len(text) for text in facts.texts} == {POSTAL}
     if digits and facts.distinct > MOST_CODES and not all(text.endswith("0") for text in facts.texts):
         yield Ruling("quasi-identifier", "numbers of five digits each, as postal codes are", "postal")
-
-
-def _alone(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    if facts.distinct == 1 and not facts.missing:
+        yield Ruling("insensitive", "the same in every row")
+    if is_technical(facts.name):
+        yield Ruling("insensitive", "how the table was made, by its name")
     many = f"{facts.distinct:,} different numbers: amounts or measurements, which single out together"
     if facts.numbers is not None and not facts.numbers.whole and facts.distinct >= MANY_NUMBERS:
         yield Ruling("sensitive", many)
@@ -385,14 +376,7 @@ def _alone(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -
         yield Ruling("sensitive", many)
 
 
-def _harmless(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
-    if facts.distinct == 1 and not facts.missing:
-        yield Ruling("insensitive", "the same in every row")
-    if is_technical(facts.name):
-        yield Ruling("insensitive", "how the table was made, by its name")
-
-
-_RULES = [_rows, _empty, _moment, _contact, _person, _weight, _naming, _place, _known, _postal, _harmless, _alone]
+_RULES = [_form, _person, _weight, _naming, _place, _known, _values]
 """What is asked of a column, until something is known: what names people, what tells of them, what singles out."""
 
 

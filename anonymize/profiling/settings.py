@@ -22,7 +22,6 @@ from anonymize.spec.hierarchy import MOST_WIDTH
 from anonymize.table.named import column
 
 # --- hierarchies ------------------------------------------------------------------------------------------------------
-# The settings of a quasi-identifier: its type, and the builder of a hierarchy that suits it.
 
 LABELS = ("Other", "Others", "All others", "Rest", "(pooled)")
 LEAST_POOL, MOST_POOL = 5, 50
@@ -30,7 +29,6 @@ MANY_CODES = 15
 """Fewer different whole numbers are codes, if they are no counts or ages."""
 FEW_NUMBERS = 5
 """So many different numbers or more are put into intervals."""
-
 FIRST_LEVEL_INTERVALS = 10
 """Intervals of the first level, about, over the bulk of the values."""
 WIDE_AGES = 15
@@ -105,11 +103,6 @@ def _moments(shape: TextShape | None, guess: Guess) -> dict[str, Any]:
     return {"hierarchy": {kind: {"format": shape.format, "levels": levels} if shape.format else levels}}
 
 
-def _multiples(grid: Grid, spread: float) -> tuple[int, ...]:
-    """By how much a width grows: to round ones from 1 and 2 on, where the numbers spread so far."""
-    return (1, 2, 4) if grid.mantissa == HALF or 5 * grid.step > spread else (1, 5, 10)
-
-
 HALF = 5
 """A width that is half of a power of ten."""
 
@@ -129,7 +122,9 @@ def _intervals(numbers: Numbers, words: frozenset[str]) -> dict[str, Any]:
         if not math.isfinite(spread) or spread <= 0 or not 1e-200 < spread < 1e200:
             return {}
         grid = Grid.near(spread / FIRST_LEVEL_INTERVALS, at_least=2.0 if numbers.whole else 0.0)
-        widths = [Grid(grid.mantissa * times, grid.exponent).step for times in _multiples(grid, spread)]
+        # grows to round widths from 1 and 2 on, where the numbers spread so far
+        multiples = (1, 2, 4) if grid.mantissa == HALF or 5 * grid.step > spread else (1, 5, 10)
+        widths = [Grid(grid.mantissa * times, grid.exponent).step for times in multiples]
     widths = [width for width in widths if width <= spread] or widths[:1]
     if numbers.largest / widths[0] >= MOST_WIDTH / 4 or widths[-1] >= MOST_WIDTH:
         return {}
@@ -153,37 +148,23 @@ def _prefixes(facts: ColumnFacts, shape: TextShape) -> dict[str, Any]:
 
 
 def _pool(facts: ColumnFacts) -> dict[str, Any]:
-    """Rare values under one label, where some are rare and others are not."""
+    """Rare values under one label that is none of them, in any case, where some are rare and others are not."""
     below = min(max(facts.rows // 100, LEAST_POOL), MOST_POOL)
     rare = int(np.searchsorted(facts.counts, below))
-    label = _label(facts)
+    taken = {text.strip().lower() for text in facts.texts}
+    label = next((label for label in LABELS if label.lower() not in taken and not facts.holds(label)), None)
     if facts.distinct < 4 or rare < 2 or rare == facts.distinct or label is None:
         return {}
     return {"hierarchy": {"rare": {"below": below, "label": label}}}
 
 
-def _label(facts: ColumnFacts) -> str | None:
-    """A label that is not a value of the column, in whatever case the sample has it; None where all are."""
-    taken = {text.strip().lower() for text in facts.texts}
-    return next((label for label in LABELS if label.lower() not in taken and not facts.holds(label)), None)
-
-
 # --- numbers that stand for a missing value ---------------------------------------------------------------------------
-# Numbers and dates that stand for a missing value: -9 among numbers of children, 999 among ages, 1900-01-01.
-#
-# They are of a fixed list, and lie where no other value of their column does. What the list does not have, such as an
-# age of 300, is counted and not named. All of it is seen in a sample.
+# -9 among numbers of children, 999 among ages, 1900-01-01 among dates. They are of a fixed list, and lie where no other
+# value of their column does. What the list does not have, such as an age of 300, is counted and not named. All of it is
+# seen in a sample.
 
-NUMBERS = frozenset(sign + digit * length for digit in "789" for length in (1, 2, 3, 4, 5, 6) for sign in ("", "-")) | {
-    "-1",
-    "98",
-    "97",
-    "998",
-    "997",
-    "9998",
-    "9997",
-    "9990",
-}
+_REPEATED = (sign + digit * length for digit in "789" for length in range(1, 7) for sign in ("", "-"))
+NUMBERS = frozenset((*_REPEATED, "-1", "98", "97", "998", "997", "9998", "9997", "9990"))
 DATES = ("0001-01-01", "1000-01-01", "1800-01-01", "1899-12-30", "1899-12-31", "1900-01-01", "2099-12-31", "9999-12-31")
 OLDEST = 120
 """The largest age that anybody has."""
@@ -204,13 +185,10 @@ def sentinels_of(guess: Guess, sample: pl.DataFrame) -> Sentinels | None:
     values = sample.select(column(guess.name).drop_nulls().alias("value"))["value"].str.strip_chars()
     if guess.role in ("identifier", "sampling-weight"):
         return None
-    if guess.shape is not None and guess.shape.kind == "date" and guess.facts.numbers is None:
-        return _among_dates(guess, values)
-    return _among_numbers(guess, values) if guess.facts.numbers is not None else None
-
-
-def _among_dates(guess: Guess, values: pl.Series) -> Sentinels | None:
-    assert guess.shape is not None
+    if guess.facts.numbers is not None:
+        return _among_numbers(guess, values)
+    if guess.shape is None or guess.shape.kind != "date":
+        return None
     moments = Moments("dates", ("day", "year"), guess.shape.format)
     day, year = moments.steps
     texts = [text for text in guess.facts.sampled.to_list() if moments.fits(text)]

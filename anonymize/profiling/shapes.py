@@ -190,12 +190,9 @@ def _zeros(texts: Sequence[str]) -> bool:
 
 def _listed(texts: Sequence[str]) -> TextShape | None:
     """Countries and states, of which there have to be several: two letters may be anything."""
-    upper = set(texts)
-    if len(upper) >= 5 and upper <= STATES:
-        return TextShape("code", "US states")
-    if len(upper) >= 5 and upper <= COUNTRIES:
-        return TextShape("code", "ISO country codes")
-    return None
+    lists = (("US states", STATES), ("ISO country codes", COUNTRIES))
+    known = [name for name, codes in lists if len(set(texts)) >= 5 and codes.issuperset(texts)]
+    return TextShape("code", known[0]) if known else None
 
 
 _TELLING: Mapping[SystemName, re.Pattern[str]] = {
@@ -213,11 +210,8 @@ def _system(texts: Sequence[str]) -> TextShape | None:
     letters = {text.strip()[:1].upper() for text in texts}
     for system, pattern in _TELLING.items():
         chapters = len(letters) > 1 or system == "nuts"  # years behind one letter (c1950) are in one chapter of ICD-10
-        if (
-            chapters
-            and len(texts) >= _FEWEST_CODES
-            and all(pattern.fullmatch(text.strip().upper()) for text in texts[:20])
-        ):
+        enough = chapters and len(texts) >= _FEWEST_CODES
+        if enough and all(pattern.fullmatch(text.strip().upper()) for text in texts[:20]):
             shape = of_system(texts, system)
             if shape is not None and (system != "nuts" or any(map(str.isdigit, "".join(texts)))):
                 return shape
