@@ -16,8 +16,7 @@ from anonymize.errors import DataError, Problem, UsageError
 from anonymize.spec import Rare, Spec
 from anonymize.table import Source
 from anonymize.table.encode import is_text
-from anonymize.table.population import population_trees
-from anonymize.table.roles import all_leaves
+from anonymize.table.roles import all_leaves, trees
 from anonymize.verify import CellTemplates, Check, People, Shown, weighs
 from anonymize.verify.cells import with_point
 from anonymize.verify.codes import Declared, declared_in, values_of
@@ -90,9 +89,9 @@ def _people(spec: Spec, source: Source, columns: Mapping[str, Sequence[str]]) ->
     source.check()
     if not source.rows:
         raise DataError(Problem("the population has no rows", file=source.name))
-    trees = population_trees(spec, source.scan())
+    hierarchies = trees(spec, source.scan(), spec.quasi_identifiers)
     quasi_identifiers = [
-        Shown(name, columns[name], definition.type == "numeric", trees.get(name))
+        Shown(name, columns[name], definition.type == "numeric", hierarchies.get(name))
         for name, definition in spec.quasi_identifiers.items()
     ]
     missing = spec.missing(source.format)

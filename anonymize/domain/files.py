@@ -106,11 +106,12 @@ def read(path: Path, column: str = "", *, normalize: bool = True) -> Tree:
     text = _text(path, faults)
     faults.settle()
     weights: dict[tuple[str, ...], float] = {}
-    if path.suffix.lower() in {".yaml", ".yml"}:
+    if _is_yaml(path):
         branches = _yaml_branches(text, faults, weights)
     else:
         separator = _separator(text)
-        tree = read_plain(text, separator, normalize=normalize) if _may_be_plain(text, separator) else None
+        short = text.count(separator, 0, text.find("\n") + 1 or len(text)) < DEPTH  # as the first line says
+        tree = read_plain(text, separator, normalize=normalize) if short else None
         if tree is not None:
             return tree
         branches = list(_csv_branches(text, faults))
@@ -133,17 +134,19 @@ def labels_written(path: Path) -> dict[str, str]:
     text = _text(path, faults) if path.is_file() else ""  # a pipe can be read only once
     if text.isascii():
         return {}
-    yaml_file = path.suffix.lower() in {".yaml", ".yml"}
-    branches = _yaml_branches(text, faults, {}) if yaml_file else list(_csv_branches(text, faults))
+    branches = _yaml_branches(text, faults, {}) if _is_yaml(path) else list(_csv_branches(text, faults))
     labels = {label for branch in branches for label in branch.labels if not label.isascii()}
     pairs = ((normalized(label), trimmed(label)) for label in sorted(labels, reverse=True))
     return {compared: label for compared, label in pairs if compared and compared != label}
 
 
+def _is_yaml(path: Path) -> bool:
+    return path.suffix.lower() in {".yaml", ".yml"}
+
+
 def _text(path: Path, faults: Faults) -> str:
-    yaml_tree = path.suffix.lower() in {".yaml", ".yml"}
     try:
-        data = content_of(path, MOST_YAML if yaml_tree else MOST_CSV)
+        data = content_of(path, MOST_YAML if _is_yaml(path) else MOST_CSV)
     except OSError as error:
         faults.add(f"the file cannot be read: {error.strerror}")
         return ""
@@ -173,11 +176,6 @@ def _csv_branches(text: str, faults: Faults) -> Iterator[Branch]:
             line = records.line_num + 1
     except csv.Error as error:
         faults.add(f"a field is not quoted as CSV: {error}", line, hint='a quote within quotes is written twice: ""')
-
-
-def _may_be_plain(text: str, separator: str) -> bool:
-    """Whether the first line has no more fields than a line may have."""
-    return text.count(separator, 0, text.find("\n") + 1 or len(text)) < DEPTH
 
 
 def _separator(text: str) -> str:

@@ -95,7 +95,8 @@ def shape_of(texts: Sequence[str]) -> TextShape | None:
         shape = recognize(texts)
         if shape is not None:
             return shape
-    return _words(texts)
+    kind: Kind = "free text" if len(texts) > 20 and are_sentences(texts) else "text"
+    return TextShape(kind, kind)
 
 
 def _share(texts: Sequence[str], fits: Callable[[str], object]) -> float:
@@ -271,12 +272,6 @@ def are_sentences(texts: Sequence[str]) -> bool:
     """Whether texts are of several words each, as notes are, and labels of categories seldom."""
     words = sum(len(text.split()) for text in texts) / len(texts)
     return words >= 4 or sum(map(len, texts)) / len(texts) >= 40
-
-
-def _words(texts: Sequence[str]) -> TextShape:
-    if len(texts) > 20 and are_sentences(texts):
-        return TextShape("free text", "free text")
-    return TextShape("text", "text")
 
 
 # --- what values say --------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
@@ -50,16 +50,10 @@ def plain(text: str) -> str:
     )
 
 
-def _spellings(word: str) -> Iterator[str]:
-    """A word as it is written with accents, without them, and with digraphs in place of umlauts."""
-    yield word
-    if len(word) > 3:  # without its accent, a short word is another one
-        yield plain(word)
-        yield word.translate(_UMLAUTS)
-
-
 def _spelled(words: Collection[str]) -> frozenset[str]:
-    return frozenset(spelling for word in words for spelling in _spellings(word))
+    """Words as they are written with accents, without them, and with digraphs in place of umlauts."""
+    accented = [word for word in words if len(word) > 3]  # without its accent, a short word is another one
+    return frozenset((*words, *map(plain, accented), *(word.translate(_UMLAUTS) for word in accented)))
 
 
 _ROLES = ("identifiers", "quasi_identifiers", "sensitive", "insensitive")

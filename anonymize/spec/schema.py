@@ -59,18 +59,14 @@ def _alternative(
 ) -> dict[str, Any]:
     parameters = model.model_json_schema(by_alias=True, ref_template=f"#/$defs/{name}.{{model}}")
     definitions.update({f"{name}.{key}": value for key, value in parameters.pop("$defs", {}).items()})
+    manual = getattr(sys.modules.get(model.__module__), "__doc__", None) or ""
     return {
-        "description": parameters.get("description") or _summary(model) or name,
+        "description": parameters.get("description") or manual.partition("\n")[0] or name,
         "type": "object",
         "properties": {**shared, "model": {"const": name}, **parameters.get("properties", {})},
         "required": ["model", *parameters.get("required", [])],
         "additionalProperties": False,
     }
-
-
-def _summary(model: type[BaseModel]) -> str:
-    """The first line of the manual of a privacy model: its module's docstring."""
-    return (getattr(sys.modules.get(model.__module__), "__doc__", None) or "").partition("\n")[0]
 
 
 # --- forms that the models do not have ------------------------------------------------------------------------------

@@ -324,7 +324,7 @@ class Suppress(OfColumns):
         return "the original value, or suppressed"
 
 
-class DateShift(Treatment):
+class DateShift(OfColumns):
     """All dates of a person move by the same number of days, which a key decides."""
 
     KIND = "channel"
@@ -339,10 +339,6 @@ class DateShift(Treatment):
     """The largest number of days by which dates move, forward or back."""
     format: Text = "%Y-%m-%d"
     """How dates are written, with or without a time of day; a column of dates in a typed input needs none."""
-
-    @property
-    def treated(self) -> tuple[str, ...]:
-        return self.columns
 
     @property
     def says(self) -> str:
@@ -360,7 +356,7 @@ METHODS: dict[str, type[Treatment]] = {
     "suppress": Suppress,
     "date-shift": DateShift,
 }
-"""By name, what an entry of it is."""
+"""What an entry of each method is."""
 
 
 def _method(value: object) -> str | None:

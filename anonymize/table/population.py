@@ -30,7 +30,7 @@ from anonymize.spec.model import Spec
 from anonymize.table.columns import Attribute
 from anonymize.table.encode import Field, NumberColumn, TextColumn
 from anonymize.table.named import grouped
-from anonymize.table.roles import Paths, by_rows, not_numbers, placed, rounded, rows_of_codes, tree_of
+from anonymize.table.roles import by_rows, not_numbers, placed, rounded, rows_of_codes
 from anonymize.table.source import Source
 
 # --- points within boxes ----------------------------------------------------------------------------------------------
@@ -251,18 +251,6 @@ class Population:
     def _tree(self) -> BoxTree:
         points = np.column_stack([axis.codes if axis.numeric else axis.leaves for axis in self.axes])
         return BoxTree.of(points, self.counts)
-
-
-# --- texts -----------------------------------------------------------------------------------------------------------
-
-
-def population_trees(spec: Spec, frame: pl.LazyFrame) -> dict[str, Paths]:
-    """The hierarchies of quasi-identifiers over the values of a population, a table as text; of those that have one."""
-    return {
-        name: tree_of(spec, frame, name, definition).paths()
-        for name, definition in spec.quasi_identifiers.items()
-        if definition.hierarchy is not None
-    }
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

@@ -252,12 +252,12 @@ Paths = dict[str, tuple[str, ...]]
 
 
 def trees(spec: Spec, frame: pl.LazyFrame, attributes: Iterable[str]) -> dict[str, Paths]:
-    """The hierarchies of some sensitive attributes, of those that have one.
+    """The hierarchies of some sensitive attributes or quasi-identifiers, of those that have one.
 
     That of a file as it stands there, whatever the table has; a built one over the values in `frame`, a table as text.
     Raises SpecError for a file that is wrong, DataError for values that a builder cannot take.
     """
-    definitions = {name: spec.sensitive[name] for name in attributes}
+    definitions = {name: spec.sensitive.get(name) or spec.quasi_identifiers[name] for name in attributes}
     return {
         name: tree_of(spec, frame, name, definition).paths()
         for name, definition in definitions.items()
