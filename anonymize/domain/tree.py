@@ -226,7 +226,8 @@ def read_plain(text: str, separator: str, *, normalize: bool = True, large: int 
     if frame is None or frame.width < 2 or not _is_hierarchy(frame):
         return None
     for column in frame:
-        odd = column.unique().filter(column.unique().str.contains(ODD)).to_list()
+        labels = column.unique()  # in another order each time
+        odd = labels.filter(labels.str.contains(ODD)).to_list()
         if any(not label.strip() or (normalize and normalized(label) != label) for label in odd):
             return None
     leaves, *above = frame.get_columns()
