@@ -317,8 +317,7 @@ def _renumbered(column: InputColumn, values: Floats) -> KeptColumn:
 
 def _warnings(entry: Microaggregation, strata: Strata) -> Iterator[Caution]:
     if strata.small:
-        said = (
-            f"strata of fewer than k = {entry.k} rows: {strata.small}, with {counted(strata.small_rows, 'row')} in all"
-        )
+        rows = counted(strata.small_rows, "row")
+        said = f"strata of fewer than k = {entry.k} rows: {strata.small}, with {rows} in all"
         done = "they were pooled" if entry.small == "pool" else "they are groups of fewer rows"
         yield Caution.of(f"microaggregation: {said}; {done}", "strata of fewer columns: `by`")

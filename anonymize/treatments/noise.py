@@ -339,18 +339,16 @@ def _rounded_back(columns: list[InputColumn], same: Bools, movable: Bools) -> It
     for column, count, every in zip(columns, (same & movable).sum(axis=0), movable.sum(axis=0), strict=True):
         if count > every / 2:
             text = f"{count:,} of {every:,} numbers are as they were: what was added is rounded away"
-            yield Caution.of(
-                f"noise of {column.name}: {text}", "a larger `scale`, a smaller `round`, or `whole: false`"
-            )
+            remedy = "a larger `scale`, a smaller `round`, or `whole: false`"
+            yield Caution.of(f"noise of {column.name}: {text}", remedy)
 
 
 def _warnings(entry: Noise, columns: list[InputColumn], movable: Bools, still: Bools) -> Iterator[Caution]:
     for place, column in enumerate(columns):
         count = int((still[:, place] & movable[:, place]).sum())
         if count:
-            zeros = (
-                "a multiple of 0 is 0" if entry.kind == "multiplicative" else "there is no other value within the part"
-            )
-            yield unchanged(ID, column.name, count, zeros)
+            multiplied = entry.kind == "multiplicative"
+            why = "a multiple of 0 is 0" if multiplied else "there is no other value within the part"
+            yield unchanged(ID, column.name, count, why)
         if entry.only == "outliers" and not movable[:, place].any():
             yield unchanged(ID, column.name, int((~column.missing).sum()), "only outliers are changed")

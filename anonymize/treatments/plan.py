@@ -88,10 +88,8 @@ class TreatedTable:
         left_out = np.delete(np.arange(self.table.rows), rows)
         original = changed_columns(self.spec, self.table.source.scan(), looked_at=True)
         after = changed_columns(self.spec, released)
-        before, after = (
-            original[np.append(rows, left_out)],
-            after.vstack(self._as_made(original, left_out, after.schema)),
-        )
+        before = original[np.append(rows, left_out)]
+        after = after.vstack(self._as_made(original, left_out, after.schema))
         weight = self.spec.weight_column
         weights = None if weight is None else _numbers(self.spec, before[weight])
         figures, wrong = [], []
@@ -149,10 +147,8 @@ class TreatedTable:
             columns = {name: own.get(name) for name in entry.treated}
             same = [name for name, each in columns.items() if isinstance(each, Mapping) and each.get("changed") == 0]
             if same and not change.warnings:
-                yield Caution.of(
-                    f"{entry.method} left every value of {', '.join(same)} as it was",
-                    "leave constant columns out, or take a larger setting",
-                )
+                said = f"{entry.method} left every value of {', '.join(same)} as it was"
+                yield Caution.of(said, "leave constant columns out, or take a larger setting")
 
 
 def _named_values(entries: Sequence[Treatment]) -> Iterator[Caution]:
@@ -174,9 +170,8 @@ def _moved_parts(entries: Sequence[Treatment]) -> Iterator[Caution]:
         moved = [name for name in entry.by if name in changed_by] if entry.KIND == "channel" else []
         if moved:
             names, what = ", ".join(moved), ", ".join(dict.fromkeys(changed_by[name] for name in moved))
-            said = (
-                f"{entry.method} of {', '.join(entry.treated)} is carried out by {names}, which {what} changes as well"
-            )
+            step = f"{entry.method} of {', '.join(entry.treated)}"
+            said = f"{step} is carried out by {names}, which {what} changes as well"
             harm = "a recipient who corrects by the released parts corrects some rows by the wrong one"
             yield Caution.of(f"{said}: {harm}", f"`by` of columns that no step changes, or no `by`, for {entry.method}")
 

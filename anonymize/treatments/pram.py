@@ -93,13 +93,15 @@ def run(entry: Pram, step: Step) -> Change:
     warnings: list[Caution] = []
     for own in [columns] if entry.joint else [[column] for column in columns]:
         if entry.matrix is not None:
-            written[own[0].name], made = _by_declared(entry.matrix, own[0], step.random)
-            channels.append(made)
+            written[own[0].name], channel = _by_declared(entry.matrix, own[0], step.random)
+            channels.append(channel)
             continue
         variable = _variable(own)
         warnings += _unknown(entry, variable)
-        codes = _drawn(entry, variable, parts, names, step, channels, warnings)
+        codes, made, said = _drawn(entry, variable, parts, names, step)
         written |= variable.written(codes)
+        channels += made
+        warnings += said
     epsilon = None if entry.matrix is None else _epsilon(np.array(channels[0]["matrix"]))
     local = {} if epsilon is None else {"epsilon": epsilon, "epsilon_of_all_columns": epsilon * len(columns)}
     return Change(written, {"invariant": entry.invariant, "channels": channels, **local}, warnings=tuple(warnings))
@@ -159,16 +161,10 @@ def drawn(codes: Ints, matrix: Floats, random: Random) -> Ints:
 
 
 def _drawn(
-    entry: Pram,
-    variable: Variable,
-    parts: Ints,
-    names: list[dict[str, str | None]],
-    step: Step,
-    channels: list[dict[str, Any]],
-    warnings: list[Caution],
-) -> Ints:
-    """(rows,) new values by matrices that are made for each part; adds to the channels and the warnings."""
-    codes, present = variable.codes.copy(), variable.present
+    entry: Pram, variable: Variable, parts: Ints, names: list[dict[str, str | None]], step: Step
+) -> tuple[Ints, list[dict[str, Any]], list[Caution]]:
+    """(rows,) new values by matrices that are made for each part; the channels; and what to warn of."""
+    codes, present, channels, warnings = variable.codes.copy(), variable.present, [], list[Caution]()
     _check_feasible(entry, variable)
     still, few, room = 0, 0, MOST_MATRIX_CELLS
     fewest = FEWEST if step.spec is None else step.spec.fewest
@@ -191,19 +187,16 @@ def _drawn(
         warnings.append(unchanged(ID, names_of(variable.columns), lacking, "one of the columns is missing"))
     if few:
         warnings.append(_named(entry, variable, few, fewest))
-    return codes
+    return codes, channels, warnings
 
 
 def _named(entry: Pram, variable: Variable, few: int, fewest: int) -> Caution:
     """That the manifest has values, or combinations of them, of few rows: how many."""
-    noun, are, them = "combination" if len(variable.columns) > 1 else "value", "are", "them"
-    if few == 1:
-        are, them = "is", "it"
-    part = " in a part" if entry.by else ""
-    said = (
-        f"{counted(few, noun)}{part} {are} of fewer than {fewest} rows, and the manifest, which is public, names {them}"
-    )
-    return Caution.of(f"pram of {names_of(variable.columns)}: {said}", remedy_of(entry))
+    noun = "combination" if len(variable.columns) > 1 else "value"
+    are, them = ("is", "it") if few == 1 else ("are", "them")
+    rare = f"{counted(few, noun)}{' in a part' if entry.by else ''} {are} of fewer than {fewest} rows"
+    said = f"pram of {names_of(variable.columns)}: {rare}, and the manifest, which is public, names {them}"
+    return Caution.of(said, remedy_of(entry))
 
 
 def remedy_of(entry: Pram) -> str:

@@ -233,9 +233,8 @@ def _strata(entry: Suppress, required: Sequence[GroupBound], cells: _KeyCells) -
         raise DataError(Problem(f"suppress: {said}", hint=hint))
     larger = "fewer columns in `by`" if len(entry.by) > 1 else f"a column of fewer values than {entry.by[0]} in `by`"
     if entry.small == "keep":
-        return _StrataLeft(
-            labels, short[labels], [Caution.of(f"suppress: {said}; all their cells are suppressed", larger)]
-        )
+        lost = Caution.of(f"suppress: {said}; all their cells are suppressed", larger)
+        return _StrataLeft(labels, short[labels], [lost])
     k = max(each.k for each in required)
     if len(labels) >= k:
         labels = strata_of(np.empty((len(labels), 0)), k, labels, small="pool").labels
