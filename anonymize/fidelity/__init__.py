@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from anonymize.classes import Bools, Floats, Ints, mixed_radix
-from anonymize.domain.taxonomy import Taxonomy
 from anonymize.fidelity import comparison
-from anonymize.fidelity.bins import ColumnCells, unnamed_bins
+from anonymize.fidelity.bins import ColumnCells
 from anonymize.fidelity.comparison import BothSides, ShownValues, fidelity
 from anonymize.records import dataclass
 from anonymize.table import Attribute
@@ -29,13 +28,11 @@ __all__ = ["DISTRIBUTIONS", "BothSides", "ColumnCells", "ShownValues", "fidelity
 
 
 # --- total variation --------------------------------------------------------------------------------------------------
-# Total variation of marginals, before and after: of every column, every pair and every three of them.
-#
 # The distance of two distributions is half the sum of the differences of their shares: the share of the rows that
 # would have to change for one to become the other, from 0 to 1 (A. Gibbs and F. Su, "On choosing and bounding
 # probability metrics", International Statistical Review 70, 2002). It is taken over the values of a column, or where
-# these are more than `MOST`, over as many parts of about equally many rows of the original, for numbers, or over the
-# most frequent ones.
+# these are more than `MOST_VALUES`, over as many parts of about equally many rows of the original, for numbers, or over
+# the most frequent ones.
 #
 # A cell that shows an interval or a node counts in each value under it alike, and cells of one row are independent of
 # each other within what they show, which is all that a reader knows: generalized, perturbed and synthetic tables are
@@ -75,7 +72,7 @@ def total_variation(sides: BothSides) -> dict[str, Any]:
     """The block `variation` of a private report: for one, two and three columns how many `marginals` were measured, and
     how many `left_out`; the `mean` and the `worst` total variation, and the columns of that.
 
-    What is left out is beyond `MARGINALS` or `WORK`. None of the figures is of rows that are not released.
+    What is left out is beyond `MARGINALS` or `MOST_PRODUCTS`. No figure is about rows that are not released.
     """
     if not sides.table.attributes and not sides.passing:
         return {"columns": [], "values": MOST_VALUES, "ways": []}
@@ -91,10 +88,7 @@ def _of_attribute(sides: BothSides, attribute: Attribute) -> _BinnedSides:
     column = sides.column(attribute)
     if isinstance(column, ShownValues):
         return _of_values(column)
-    assert isinstance(column, ColumnCells)
-    domain = attribute.domain
-    tree = domain if isinstance(domain, Taxonomy) else None
-    bins = unnamed_bins(domain.size, column.leaves, tree is None, MOST_VALUES, tree)
+    bins = column.bins(MOST_VALUES)
     shares, after = column.over(bins).shares, column.of_class[sides.class_of].astype(np.int64)
     whole = np.bincount(after[sides.class_of >= 0], minlength=len(shares)) @ shares
     whole = whole if whole.any() else np.bincount(bins.of_leaf, minlength=bins.count).astype(np.float64)
@@ -104,7 +98,7 @@ def _of_attribute(sides: BothSides, attribute: Attribute) -> _BinnedSides:
 
 def _of_values(column: ShownValues) -> _BinnedSides:
     """A column of which values are shown as they are."""
-    bins = unnamed_bins(column.size, np.bincount(column.original, minlength=column.size), column.ordered, MOST_VALUES)
+    bins = column.bins(MOST_VALUES)
     return _BinnedSides(column.name, bins.count, bins.of_leaf[column.original], bins.of_leaf[column.released])
 
 
@@ -160,9 +154,8 @@ class _Combined:
     def of(cls, columns: Sequence[_BinnedSides], rows: Floats) -> _Combined:
         keys = mixed_radix([each.after for each in columns], [each.texts for each in columns])[0]
         _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-        return cls(
-            columns, np.stack([each.after[first] for each in columns]), np.bincount(place, rows).astype(np.float64)
-        )
+        which = np.stack([each.after[first] for each in columns])
+        return cls(columns, which, np.bincount(place, rows).astype(np.float64))
 
     @property
     def work(self) -> int:

@@ -25,18 +25,16 @@ from anonymize.spec import Spec
 from anonymize.table import Attribute
 
 # --- bins -------------------------------------------------------------------------------------------------------------
-# The bins over which a column is counted before and after.
-#
 # Numbers lie in about ten round intervals, the outer two of which are open, so that no extreme is named. Categories are
 # counted over the labels of one level of their hierarchy: the lowest with at most `BINS` of them. Only the leaves of a
 # hierarchy *file* are labels that the published spec names; leaves of a builder are values of the input, and are named
 # only where values may be shown.
 #
-# What is named is a function of the spec, but for counts: a bin with fewer than k rows is merged with others, a
-# number's with its smaller neighbour, a category's with all others of the kind under `other`.
+# What is named is a function of the spec, but for counts: a bin with fewer than k rows is merged with others, one of
+# numbers with its smaller neighbour, one of categories with all others of few rows under `other`.
 
 BINS = 12
-"""Bins of a column, at most, that of missing values aside."""
+"""Bins of a column at most, not counting that of missing values."""
 
 COARSE = 0.5
 """The share of rows in a bin of all rare values from which such bins say little."""
@@ -197,8 +195,6 @@ def _pooled(of_leaf: Ints, labels: Sequence[str], counts: Ints, smallest: int) -
 
 
 # --- how a cell lies over bins ----------------------------------------------------------------------------------------
-# How a released cell lies over the bins of its column, read from its text.
-#
 # A reader who knows nothing else takes every value under a label, and every place in an interval, for equally likely: a
 # cell counts in each bin with the share of its leaves, or of its width, that lies there. Whole numbers are as wide as
 # the unit: `[18-19]` is two of them. An open end reaches to the extreme of the column. A number that may be missing
@@ -260,6 +256,11 @@ class ColumnCells:
         cells, of_class = np.unique(self.of_class[classes], return_inverse=True)
         low, high, read = self.low.gather(cells), self.high.gather(cells), self.read.gathered(cells)
         return replace(self, low=low, high=high, of_class=of_class, read=read)
+
+    def bins(self, most: int = BINS) -> Bins:
+        """The `unnamed_bins` of its attribute."""
+        tree = self.attribute.domain if isinstance(self.attribute.domain, Taxonomy) else None
+        return unnamed_bins(self.attribute.domain.size, self.leaves, tree is None, most, tree)
 
     def over(self, bins: Bins) -> Spread:
         """How the cells lie over bins."""
@@ -333,10 +334,10 @@ class ColumnCells:
 
     def _of_categories(self, bins: Bins) -> Floats:
         """(n, bins) the leaves that each cell has in each bin."""
-        first = np.array([category.first for category in self._categories], np.int64)
-        last = np.array([category.last for category in self._categories], np.int64)
+        ends = [(category.first, category.last + 1) for category in self._categories]
+        first, stop = np.array(ends, np.int64).reshape(-1, 2).T
         shows = first >= 0
-        shares = _by_leaves(np.where(shows, first, 0), np.where(shows, last + 1, 0), bins)
+        shares = _by_leaves(np.where(shows, first, 0), np.where(shows, stop, 0), bins)
         for index, category in enumerate(self._categories):
             if category.members is not None:
                 shares[index] = np.bincount(bins.of_leaf[list(category.members)], minlength=bins.count)

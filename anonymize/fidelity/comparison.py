@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Floats, Integers, Ints
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.taxonomy import Taxonomy
-from anonymize.fidelity.bins import COARSE, ColumnCells, named_bins, unnamed_bins
+from anonymize.fidelity.bins import BINS, COARSE, Bins, ColumnCells, named_bins, unnamed_bins
 from anonymize.recoding import Released
 from anonymize.records import dataclass
 from anonymize.spec import Spec
@@ -48,6 +47,10 @@ class ShownValues:
     size: int
     ordered: bool
     detached: bool = False
+
+    def bins(self, most: int = BINS) -> Bins:
+        """Its `unnamed_bins`."""
+        return unnamed_bins(self.size, np.bincount(self.original, minlength=self.size), self.ordered, most)
 
 
 @dataclass(frozen=True)
@@ -77,15 +80,14 @@ class BothSides:
     ) -> BothSides:
         """Both sides of a bucketized release. `groups` (released rows,): from 0, -1 for a row left out; `codes`: of
         quasi-identifiers, by name; `detached`: of the sensitive attribute, in any order within a group."""
-        exact = {
-            each.name: ShownValues(
-                each.name, each.codes, codes[each.name], each.domain.size, isinstance(each.domain, Numeric)
-            )
+        exact = [
+            ShownValues(each.name, each.codes, codes[each.name], each.domain.size, isinstance(each.domain, Numeric))
             for each in table.attributes
-        }
+        ]
         (each,) = table.sensitive
         passing = ShownValues(each.name, each.codes, detached, each.size, each.numeric, detached=True)
-        return cls(table, spec, groups, int(groups.max(initial=-1)) + 1, exact=exact, passing=[passing])
+        classes, by_name = int(groups.max(initial=-1)) + 1, {each.name: each for each in exact}
+        return cls(table, spec, groups, classes, exact=by_name, passing=[passing])
 
     def column(self, attribute: Attribute) -> ShownValues | ColumnCells:
         """How a quasi-identifier is shown."""
@@ -100,20 +102,17 @@ def fidelity(sides: BothSides, smallest: int, *, values: bool) -> dict[str, Any]
     `smallest`: rows that a bin with a label has at least. `values`: values of the input may be named.
     """
     rows = np.bincount(sides.class_of[sides.class_of >= 0], minlength=sides.classes).astype(np.int64)
-    looked = _RowsLookedAt.of(sides)
+    sampled = _SampledRows.of(sides)
     blocks: dict[str, dict[str, Any] | str] = {}
-    columns: dict[str, _Column] = {}
-    for attribute in sides.table.attributes:  # of one after the other all cells are held, as many as classes may be
+    columns: list[_Column] = []
+    for attribute in sides.table.attributes:  # one by one, as there may be as many cells as classes
         column = sides.column(attribute)
         blocks[attribute.name] = _marginal(sides, attribute, column, rows, smallest, values=values)
-        if isinstance(column, ShownValues):
-            columns[attribute.name] = looked.column_of(column)
-        else:
-            columns[attribute.name] = _quasi_identifier(column.of_classes(looked.classes), looked.before)
+        columns.append(sampled.column_of(column))
     return {
         "marginals": {name: block for name, block in blocks.items() if not isinstance(block, str)},
         "unbinned": {name: block for name, block in blocks.items() if isinstance(block, str)},
-        "associations": _associations(looked, [*columns.values(), *map(looked.column_of, sides.passing)]),
+        "associations": sampled.associations([*columns, *map(sampled.column_of, sides.passing)]),
     }
 
 
@@ -156,9 +155,9 @@ def _marginal(
 
 @dataclass(frozen=True)
 class _Column:
-    """A column over its bins: `before` (rows,) the bin of each row looked at; `after`, how its cells lie over them and
+    """A column over its bins: `before` (rows,) the bin of each sampled row; `after`, how its cells lie over them and
     which cell each class shows; None for a column that is released as it is, with `released` (released rows,), the bin
-    of each row looked at. `rest`: the share of rows in a bin of all rare values."""
+    of each sampled row. `rest`: the share of rows in a bin of all rare values."""
 
     name: str
     before: Ints
@@ -187,7 +186,7 @@ class _ShownShares:
 
 
 @dataclass(frozen=True)
-class _RowsLookedAt:
+class _SampledRows:
     """The rows between whose columns associations are measured: their places `before` and `after`, the `classes` that
     they are in, ascending, and the place among these of the class of each released row, `class_of` (rows,), -1 for one
     of none. In a large table these classes are a part of all."""
@@ -198,7 +197,7 @@ class _RowsLookedAt:
     class_of: NDArray[np.int32]
 
     @classmethod
-    def of(cls, sides: BothSides) -> _RowsLookedAt:
+    def of(cls, sides: BothSides) -> _SampledRows:
         """About `SAMPLED_ROWS` of a table, and of its release, at equal distances."""
         before, after = (
             slice(None, None, max(-(-rows // SAMPLED_ROWS), 1)) for rows in (sides.table.rows, len(sides.class_of))
@@ -209,92 +208,66 @@ class _RowsLookedAt:
         numbers = np.cumsum(occurs[:-1], dtype=np.int32) - np.int32(1)
         return cls(before, after, np.flatnonzero(occurs[:-1]), np.append(numbers, np.int32(-1))[class_of])
 
-    def column_of(self, column: ShownValues) -> _Column:
-        """Values that are shown as they are, or class by class."""
-        bins = unnamed_bins(column.size, np.bincount(column.original, minlength=column.size), column.ordered)
+    def column_of(self, column: ShownValues | ColumnCells) -> _Column:
+        """A column over its bins."""
+        bins = column.bins()
+        if isinstance(column, ColumnCells):
+            cells, attribute = column.of_classes(self.classes), column.attribute
+            shown = _ShownShares(cells.over(bins).shares, cells.of_class)
+            before = bins.of_leaf[attribute.codes[self.before]]
+            return _Column(attribute.name, before, bins.count, shown, rest=bins.rest)
         before, released = bins.of_leaf[column.original[self.before]], bins.of_leaf[column.released[self.after]]
         if not column.detached:
             return _Column(column.name, before, bins.count, None, released, bins.rest)
         classes = len(self.classes)
-        own = self.class_of >= 0
-        keys = self.class_of[own].astype(np.int64) * bins.count + released[own]
-        counts = np.bincount(keys, minlength=classes * bins.count).reshape(classes, bins.count)
+        counts = self._counted(released, bins.count, slice(0, classes))
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
         return _Column(column.name, before, bins.count, _ShownShares(shares, np.arange(classes)), rest=bins.rest)
 
+    def associations(self, numerous: Sequence[_Column]) -> dict[str, Any]:
+        """Cramér's V of every pair of columns, before and after. `rows`: how many were sampled; `coarse`: columns with
+        most rows in one bin, whose figures mean little."""
+        columns = numerous[:COLUMNS]
+        pairs = []
+        for (a, b), counts in self._joint(columns).items():
+            one, other = columns[a], columns[b]
+            before = np.bincount(one.before * other.bins + other.before, minlength=one.bins * other.bins)
+            figures = {"before": _v(before.reshape(one.bins, other.bins).astype(float)), "after": _v(counts)}
+            pairs.append({"columns": [one.name, other.name], **figures})
+        rows = len(columns[0].before) if columns else len(self.class_of)
+        coarse = [each.name for each in columns if each.rest > COARSE]
+        block = {"rows": rows, "left_out": [each.name for each in numerous[COLUMNS:]], "pairs": pairs}
+        return block | ({"coarse": coarse} if coarse else {})
 
-def _associations(looked: _RowsLookedAt, numerous: Sequence[_Column]) -> dict[str, Any]:
-    """Cramér's V of every pair of columns, before and after. `rows`: how many were looked at; `coarse`: columns with
-    most rows in one bin, whose figures mean little."""
-    columns = numerous[:COLUMNS]
-    after = _JointCounts(looked.class_of, len(looked.classes)).joint(columns)
-    pairs = [
-        {
-            "columns": [columns[a].name, columns[b].name],
-            "before": _v(_crosstab(columns[a], columns[b])),
-            "after": _v(counts),
-        }
-        for (a, b), counts in after.items()
-    ]
-    rows = len(columns[0].before) if columns else len(looked.class_of)
-    coarse = [each.name for each in columns if each.rest > COARSE]
-    block = {"rows": rows, "left_out": [each.name for each in numerous[COLUMNS:]], "pairs": pairs}
-    return block | ({"coarse": coarse} if coarse else {})
-
-
-def _quasi_identifier(column: ColumnCells, looked: slice) -> _Column:
-    attribute = column.attribute
-    domain = attribute.domain
-    tree = domain if isinstance(domain, Taxonomy) else None
-    bins = unnamed_bins(domain.size, column.leaves, tree is None, tree=tree)
-    after = _ShownShares(column.over(bins).shares, column.of_class)
-    return _Column(attribute.name, bins.of_leaf[attribute.codes[looked]], bins.count, after, rest=bins.rest)
-
-
-def _crosstab(a: _Column, b: _Column) -> Floats:
-    """(bins of a, bins of b) rows, by their values."""
-    return np.bincount(a.before * b.bins + b.before, minlength=a.bins * b.bins).reshape(a.bins, b.bins).astype(float)
-
-
-@dataclass(frozen=True)
-class _JointCounts:
-    """Joint counts of what is released; `class_of` (rows,), -1 for rows that are not."""
-
-    class_of: NDArray[np.int32]
-    classes: int
-
-    @cached_property
-    def _weights(self) -> Floats:
-        """(classes,) rows of each class."""
-        return np.bincount(self.class_of[self.class_of >= 0], minlength=self.classes).astype(np.float64)
-
-    def joint(self, columns: Sequence[_Column]) -> dict[tuple[int, int], Floats]:
+    def _joint(self, columns: Sequence[_Column]) -> dict[tuple[int, int], Floats]:
         """For each pair of columns of which one is not released as it is, (bins of the one, bins of the other) the rows
         that are expected in each pair of bins: the sum over classes of what both show, as a product of matrices, for
         some classes after the other, as what all of them show would take more memory than anything else."""
+        classes = len(self.classes)
+        rows_of = np.bincount(self.class_of[self.class_of >= 0], minlength=classes).astype(np.float64)
         as_it_is = [each.after is None for each in columns]
         pairs = [(a, b) for a, b in combinations(range(len(columns)), 2) if not (as_it_is[a] and as_it_is[b])]
         joint = {(a, b): np.zeros((columns[a].bins, columns[b].bins)) for a, b in pairs}
-        filled = [None if each.after is None else each.after.filled(self._weights) for each in columns]
-        for start in range(0, self.classes, TOGETHER):
-            some = slice(start, min(start + TOGETHER, self.classes))
+        filled = [None if each.after is None else each.after.filled(rows_of) for each in columns]
+        for start in range(0, classes, TOGETHER):
+            some = slice(start, min(start + TOGETHER, classes))
             after = [None if each is None else each.shares[each.of_class[some]] for each in filled]
-            weights = self._weights[some, None]
-            shares = [
-                self._counted(columns[i], some) if share is None else weights * share for i, share in enumerate(after)
+            rows = [
+                rows_of[some, None] * share if share is not None else self._counted(each.released, each.bins, some)
+                for each, share in zip(columns, after, strict=True)
             ]
             for a, b in pairs:
-                one, other = (shares[a], after[b]) if as_it_is[a] else (after[a], shares[b])
+                one, other = (rows[a], after[b]) if as_it_is[a] else (after[a], rows[b])
                 joint[a, b] += np.asarray(one).T @ np.asarray(other)
         return joint
 
-    def _counted(self, column: _Column, some: slice) -> Floats:
-        """(classes, bins) rows of some classes in each bin of a column that is released as it is."""
+    def _counted(self, released: Ints | None, bins: int, some: slice) -> Floats:
+        """(classes, bins) rows of some classes in each bin, given the bin of each released row."""
+        assert released is not None
         inside = (self.class_of >= some.start) & (self.class_of < some.stop)
-        assert column.released is not None
-        keys = (self.class_of[inside].astype(np.int64) - some.start) * column.bins + column.released[inside]
+        keys = (self.class_of[inside].astype(np.int64) - some.start) * bins + released[inside]
         size = some.stop - some.start
-        return np.bincount(keys, minlength=size * column.bins).reshape(size, column.bins).astype(np.float64)
+        return np.bincount(keys, minlength=size * bins).reshape(size, bins).astype(np.float64)
 
 
 def _v(counts: Floats) -> float | None:

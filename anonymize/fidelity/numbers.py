@@ -72,7 +72,7 @@ class NumbersBoth:
             "variance_ratio": float(present.var(ddof=1)) / spread**2 if len(present) > 1 else None,
             "decile_change_max": float(moved.max()),
         }
-        if self._corrects(name) and len(present) > 1:
+        if name in self.known and why_not(self.known[name]) is None and len(present) > 1:
             corrected = without_noise(SampleMoments.of([name], present[:, None]), self.known)
             figures["variance_ratio_corrected"] = float(corrected.covariances[0, 0]) / spread**2
         if self.matched:
@@ -107,10 +107,6 @@ class NumbersBoth:
             return block
         block |= {f"{key}_corrected": each for key, each in _moved(own, without_noise(other, self.known)).items()}
         return block | {"corrected": corrected, "not_corrected": {name: why for name, why in reasons.items() if why}}
-
-    def _corrects(self, name: str) -> bool:
-        """Whether noise can be taken out of the moments of a column."""
-        return name in self.known and why_not(self.known[name]) is None
 
 
 def _moved(before: SampleMoments, after: SampleMoments) -> dict[str, Any]:
@@ -161,16 +157,15 @@ def _overlap(before: Floats, after: Floats) -> dict[str, Any] | None:
     the shares that the overlap has of both (1: the same; below 0: apart), and the least; None of collinear ones."""
     shares = []
     for index in range(before.shape[1]):
-        fits = [_fitted(values, index) for values in (before, after)]
-        if fits[0] is None or fits[1] is None:
+        own, other = (_fitted(values, index) for values in (before, after))
+        if own is None or other is None:
             return None
-        (own, own_error), (other, other_error) = fits[0], fits[1]
-        low = np.maximum(own - NORMAL_95 * own_error, other - NORMAL_95 * other_error)
-        high = np.minimum(own + NORMAL_95 * own_error, other + NORMAL_95 * other_error)
-        widths = 2 * NORMAL_95 * np.stack((own_error, other_error))
+        coefficients, errors = np.stack((own, other), axis=1)
+        low, high = (coefficients + sign * NORMAL_95 * errors for sign in (-1, 1))
+        widths = 2 * NORMAL_95 * errors
         if (widths == 0).any():
             return None
-        shares.append(((high - low) / widths).mean(axis=0))
+        shares.append(((high.min(axis=0) - low.max(axis=0)) / widths).mean(axis=0))
     flat = np.concatenate(shares)
     return {"mean": float(flat.mean()), "min": float(flat.min())}
 
@@ -225,7 +220,7 @@ def _variation(own: Mapping[str | None, float], other: Mapping[str | None, float
 
 
 # --- how numbers are written ------------------------------------------------------------------------------------------
-# Numbers of a table of which nothing says how they are written, such as a release: by what its cells show.
+# Nothing says how the numbers of a table such as a release are written, so it is inferred from what its cells show.
 #
 # A column has a decimal point or a decimal comma, and no sign between thousands. Where that is in doubt nothing is
 # read: `1,234` beside `999` may be thousands, and so may `1.234`; a comma that is not followed by exactly three digits,
