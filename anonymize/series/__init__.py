@@ -1,6 +1,6 @@
 """Releases that follow each other: who was shown in which class so far, and what the next release may show. `state` is
-the private file that a series is kept in; what the road of a release goes by is here, and imports the rest with the
-first release that is in a series."""
+the private file of a series. The steps of a release that depend on its series are here; the first release that is in
+one imports the rest, as most are in none."""
 
 from __future__ import annotations
 
@@ -22,72 +22,45 @@ if TYPE_CHECKING:
     from anonymize.series.search import Run
 
 
-# --- following --------------------------------------------------------------------------------------------------------
-# What the road of a release goes by: a `NextRelease` in a series, `Alone` else, with the same steps.
-#
-# The room of series is imported by the first release that is in one: most are in none.
-
-
 class Following(Protocol):
-    """The steps on the road of a release that depend on whether it is in a series. `request`: what is asked for, with
-    what the spec leaves to the series."""
+    """The steps of a release that depend on whether it is in a series, as they are for one that is in none.
+    `request`: what is asked for, with what the spec leaves to the series."""
 
     request: Request
 
     def begin(self, files: Files) -> Files:
         """Takes note of the files of the run, which are open; returns those that it goes on with."""
+        return files
 
     def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> SearchResult:
         """The classes, or whatever the algorithm returns; `run` runs it."""
+        return run(request, table, requirements)
 
     def linked(self, link: Link) -> Link:
         """The private link of the release, with what it says of the series; kept, where it is not written elsewhere."""
+        return link
 
     def named(self, table: Table) -> Table:
-        """The table with what recipients follow people by, where that is asked for."""
+        """The table with the pseudonyms by which recipients follow people, where these are asked for."""
+        return table
 
     def check(self, draft: Draft, files: Files) -> None:
         """Measures the written release over time. Raises UnsafeError where the promise is not kept."""
 
     def block(self) -> dict[str, Any]:
         """What the report says of the series, if there is one."""
-
-    def commit(self, outputs: Sequence[OutputFile]) -> None:
-        """Gives the outputs their places."""
-
-
-@dataclass
-class Alone:
-    """A release that is in no series."""
-
-    request: Request
-
-    def begin(self, files: Files) -> Files:
-        """They are as they are."""
-        return files
-
-    def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> SearchResult:
-        """What the algorithm returns."""
-        return run(request, table, requirements)
-
-    def linked(self, link: Link) -> Link:
-        """It says nothing of any."""
-        return link
-
-    def named(self, table: Table) -> Table:
-        """Nobody is followed."""
-        return table
-
-    def check(self, draft: Draft, files: Files) -> None:
-        """Nothing."""
-
-    def block(self) -> dict[str, Any]:
-        """Nothing."""
         return {}
 
     def commit(self, outputs: Sequence[OutputFile]) -> None:
-        """One after the other."""
+        """Publishes the outputs."""
         commit(outputs)
+
+
+@dataclass
+class Alone(Following):
+    """A release that is in no series."""
+
+    request: Request
 
 
 @contextmanager

@@ -33,15 +33,15 @@ from anonymize.spec.notation import identified
 from anonymize.table import OutputFile
 
 # --- the last state ---------------------------------------------------------------------------------------------------
-# Whether a state is the last one of its series: an older one that was put back would fork it, and nobody would see.
+# An older state that was put back would fork its series, and nobody would see.
+#
+# Every state has a counter, and every release a chain (see `anonymize.series.state`). Both are recorded in a second and
+# a third place: in the file of the lock next to the state, and in the private link of each release. A record there of a
+# later state, or of a release that the state neither has nor took back, is a fork. A state that was copied to a machine
+# which has neither cannot be distinguished from the last one.
 
-# Every state has a counter, and every release a chain (see `anonymize.series.state`). Both stand in a second and a
-# third place: in the file of the lock beside the state, and in the private link of each release. What is on record
-# there of a later state, or of a release that the state neither has nor took back, is a fork. A state that was copied
-# to a machine which has neither cannot be told from the last one.
-
-HEAD = 4096
-"""Bytes of a link, in which its record is."""
+HEAD_BYTES = 4096
+"""Bytes at the beginning of a link, in which its record is."""
 _RECORD = re.compile(r'"series": (\{[^{}]*\})')
 
 
@@ -93,7 +93,7 @@ def _record(file: Path) -> StateRecord | None:
     """The record in the head of a file; None where there is none."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         with file.open("rb") as opened:
-            head = opened.read(HEAD).decode("utf-8", "replace")
+            head = opened.read(HEAD_BYTES).decode("utf-8", "replace")
         match = _RECORD.search(head) if FORMAT in head or file.name.endswith(".lock") else None
         content: dict[str, Any] = json.loads(match[1]) if match else {}
         return StateRecord(str(content["series"]), int(content["counter"]), str(content["chain"])) if content else None

@@ -25,8 +25,6 @@ from anonymize.table.source import copied
 from anonymize.table.spool import Opened
 
 # --- what has to stay -------------------------------------------------------------------------------------------------
-# What has to stay as it is from one release of a series to the next, and what of it has changed.
-#
 # Free to change: weights, the algorithm's options, the workload, columns that pass through, a larger k or l, further
 # models. Histories mean the same only as long as classes do, so that quasi-identifiers, their hierarchies and the
 # output stay; and what was promised to those who are in the series is not taken back.
@@ -115,10 +113,9 @@ def check_possible(spec: Spec) -> None:
         raise UsageError(Problem("sampling_weight: bands: their means change from release to release", hint=hint))
     rare = [name for name, each in spec.quasi_identifiers.items() if isinstance(each.hierarchy, Rare)]
     if rare:
+        message = f"{', '.join(rare)}: which values are rare changes from release to release"
         hint = "write the hierarchy as a file with `anonymize hierarchy make`, so that it stays as it is"
-        raise UsageError(
-            Problem(f"{', '.join(rare)}: which values are rare changes from release to release", hint=hint)
-        )
+        raise UsageError(Problem(message, hint=hint))
 
 
 def fingerprint_of(request: Request, fixed: Mapping[str, Any]) -> str:
@@ -135,12 +132,10 @@ def fingerprint_of(request: Request, fixed: Mapping[str, Any]) -> str:
 
 
 # --- people as they were ----------------------------------------------------------------------------------------------
-# People as they were last in an input: kept in the state where departures are deferred, and put behind the rows of the
-# next input.
-#
-# A frame of them has a row a person: `person` (Binary), `release` (UInt32, the number from 0 of the release of whose
-# input the row was one), `row` (UInt32, which one it was there, from 0), and for each column that a release is made of
-# `cell NAME`, as it came. Columns that name people are not among them.
+# Where departures are deferred the state has people as they were last in an input; they are put behind the rows of the
+# next one. A frame of them has a row a person: `person` (Binary), `release` (UInt32, the number from 0 of the release
+# of whose input the row was one), `row` (UInt32, which one it was there, from 0), and for each column that a release is
+# made of `cell NAME`, as it was in the input. Columns that name people are not among them.
 
 KEYS = {"person": pl.Binary, "release": pl.UInt32, "row": pl.UInt32}
 _CELL = "cell "

@@ -179,7 +179,10 @@ class NextRelease:
         self.reserve = reserve_of(
             request.spec.series.reserve, earlier, self.k, deferred=request.spec.series.departures == DEFERRED
         )
-        waiting = self._waiting(earlier, request.spec.series.wait)
+        # Newcomers wait for so many releases after one that took some in.
+        wait = request.spec.series.wait
+        recent = earlier.releases[-wait:] if earlier is not None and wait else ()
+        waiting = any(release.people["newcomers"] for release in recent)
         search = SeriesSearch(request, table, requirements, earlier, self.current, self.k, self.reserve, waiting)
         self.classes = search.classes(run)
         return self.classes.recoding
@@ -210,17 +213,13 @@ class NextRelease:
             self.base = replace(before, fixed=now)
             return
         self.again = last
-        self.base = (
-            without_last(before) if len(before.releases) > 1 else replace(fresh, fixed=now, series=before.series)
-        )
-        if len(before.releases) > 1 and before.rows is not None and self.base.rows is None:
+        if len(before.releases) == 1:
+            self.base = replace(fresh, fixed=now, series=before.series)
+            return
+        self.base = without_last(before)
+        if before.rows is not None and self.base.rows is None:
             message = "the input is that of the last release, which cannot be made again after `series undo`"
             raise UsageError(Problem(message, hint="the people of the release before are not on record any more"))
-
-    def _waiting(self, earlier: SeriesState | None, wait: int) -> bool:
-        """Whether newcomers wait: after a release that took some in, for so many releases."""
-        recent = [] if earlier is None else earlier.releases[-wait:] if wait else []
-        return any(release.people["newcomers"] for release in recent)
 
     def linked(self, link: Link) -> Link:
         """The link, noted in the series' record of links; a dry run leaves none."""
@@ -263,13 +262,11 @@ class NextRelease:
         self.counts = presence.counts(self.base if self.base.releases else None, self.k)
         base = self.base if self.base.releases else replace(self.base, edges=self.classes.edges)
         self.made = self._with_rows(presence.next_state(base, draft.table, self._release(draft, files)), draft)
-        release = self.made.releases[-1]
-        gone = presence.absent(self.base) if self.base.departures == DEFERRED else None
-        self.verdict = self._measured(draft, files, gone, *presence.on_record(self.base, draft.written.rows))
+        self.verdict = self._measured(draft, files, presence)
         if self.verdict["satisfied"] is not True:
             message = "over time the release is not safe: people of one history are too few, or too alike"
             raise UnsafeError(Problem(message, hint="this is probably a bug; nothing was written"))
-        if self.again is not None and self.again.sha256 != release.sha256:
+        if self.again is not None and self.again.sha256 != self.made.releases[-1].sha256:
             message = "the input is that of the last release, which cannot be made again as it was"
             hint = "with row_order: shuffle it takes the same --seed; `anonymize series undo` takes the last one back"
             raise UsageError(Problem(message, str(self.output.name), hint=hint))
@@ -316,16 +313,10 @@ class NextRelease:
             counter=self.counter,
         ).chained(self.base.last_chain)
 
-    def _measured(
-        self,
-        draft: Draft,
-        files: Files,
-        absent: pl.DataFrame | None,
-        on_record: pl.DataFrame,
-        everybody: dict[str, pl.Series],
-    ) -> dict[str, Any]:
+    def _measured(self, draft: Draft, files: Files, presence: Attendance) -> dict[str, Any]:
         """The block of a measurement by code that shares nothing with the search."""
         spec, target = draft.request.spec, files.table
+        on_record, everybody = presence.on_record(self.base, draft.written.rows)
         return measure_next(
             on_record,
             text_of(target.part, target.format, target.separator).collect(),
@@ -333,7 +324,7 @@ class NextRelease:
             list(self.base.values),
             draft.checks(),
             everybody,
-            absent=absent,
+            absent=presence.absent(self.base) if self.base.departures == DEFERRED else None,
             names=[Path(release.path).name for release in self.base.releases],
             missing=spec.input.missing,
             null_missing=spec.missing(target.format).null,
@@ -357,7 +348,7 @@ class NextRelease:
         }
 
     def commit(self, outputs: Sequence[OutputFile]) -> None:
-        """SeriesState and release together; where the same release is made again, the state stays as it is."""
+        """State and release together; where the same release is made again, the state stays as it is."""
         outputs = [*([] if self.link is None else [self.link]), *outputs]
         if self.request.dry_run:
             commit(outputs)

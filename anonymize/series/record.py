@@ -3,6 +3,7 @@ departed, and how many have left where departures are deferred."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -18,17 +19,15 @@ from anonymize.series.state import NEVER, NOT_THERE, SeriesRelease, SeriesState,
 from anonymize.table import Table
 
 # --- who has left -----------------------------------------------------------------------------------------------------
-# Who has left, counted, where departures are deferred; see `anonymize.series.record` for what the counts are.
-#
-# People who left are shown with the values that they had. Whoever knows that somebody has left leaves out the rows
-# whose values have changed since; what is left may be fewer than k, which is counted.
+# Where departures are deferred, people who left are shown with the values that they had. Whoever knows that somebody
+# has left leaves out the rows whose values have changed since; what is left may be fewer than k, which is counted.
 
 
 def deferred_counts(
     base: SeriesState, current: CurrentPeople, class_of: NDArray[np.int32], absent: Bools, k: int
 ) -> dict[str, int]:
-    """The counts of one release but for those told by values. `class_of` (rows,): below 0 for who is not released;
-    `absent` (P,): who was in the last release, and is not in the input."""
+    """The counts of one release (see below) without `told_by_values`. `class_of` (rows,): below 0 for who is not
+    released; `absent` (P,): who was in the last release, and is not in the input."""
     assert base.rows is not None
     last, size = len(base.releases) - 1, len(base.histories)
     released = np.zeros(base.people.height, np.bool_)
@@ -68,16 +67,14 @@ def _last_seen(state: SeriesState) -> Ints:
 
 
 # --- who is shown again -----------------------------------------------------------------------------------------------
-# Who of the people that were released before is shown again, decided by numbers and by what was published.
+# Who of the people that were released before is shown again is decided by numbers and by what was published.
 #
 # **Unseen** (the default). The people of a history who are in the input are shown where the models hold of any so many
-#  of
-# those who had it; else they are *withheld*, all of them.
+# of those who had it; else they are *withheld*, all of them.
 #
-# **Deferred.** People who left are shown as they were last until k people of their history have left. What is promised
-#  is
-# that of everybody who was ever released at least k people have the same history, those counted who are not shown any
-# more: a chain of rows that ends is one of k that end there. So those who left go together, once the models hold of any
+# **Deferred.** People who left are shown as they were last until k people of their history have left. The promise: at
+# least k people have the same history as anybody who was ever released, counting those who are not shown any more, so
+# that a chain of rows that ends is one of k that end there. So those who left go together, once the models hold of any
 # so many and of any so many as stay, or nobody stays; until then they are rows of the table like any other. Where a
 # history is not in the last release, nobody of it is kept: it comes back where all of it is there, or under the same
 # condition. Whoever would be left out for another reason takes all others of the history along.
@@ -114,8 +111,6 @@ def torn(current: CurrentPeople, expected: Bools, released: Bools) -> Bools:
 
 
 # --- a record ---------------------------------------------------------------------------------------------------------
-# What is put on record of a release: who was shown in which class, with which values, and how many are not there.
-#
 # The counts of a release, in a report and in the state: `before`, people in the release before; `departed`, those of
 # them who are not in the input any more; `in_small_company`, those of them who left with fewer than k - 1 others of
 # their history; `released`; `newcomers`, those of them who are there for the first time; `held_back`, people of the
@@ -151,7 +146,6 @@ class Attendance:
         }
 
     def _departures(self, base: SeriesState, k: int) -> dict[str, int]:
-        """Who left."""
         current = self.current
         absent = np.ones(base.people.height, np.bool_)
         absent[current.position[(current.position >= 0) & ~current.gone]] = False
@@ -199,13 +193,7 @@ class Attendance:
         `anonymize.verify.histories` takes it."""
         recorded = pl.Series("recorded", self.class_of[rows])
         frame = _recorded(base, self.current.history[rows], self.current.position[rows]).with_columns(recorded)
-        everybody = {
-            value_column(number, index): pl.Series(texts, dtype=pl.String).gather(codes.drop_nulls())
-            for number in range(len(base.releases))
-            for index, texts in enumerate(base.values.values())
-            for codes in [base.people[value_column(number, index)]]
-        }
-        return frame, everybody
+        return frame, {name: texts.gather(codes.drop_nulls()) for name, texts, codes in _values(base)}
 
     def absent(self, base: SeriesState) -> pl.DataFrame:
         """A row for everybody who was ever released and is not in this release."""
@@ -220,13 +208,17 @@ def _recorded(base: SeriesState, history: Ints, position: Ints) -> pl.DataFrame:
     """The classes and values of some people at earlier releases; `position` -1 for who is new."""
     columns = [pl.Series(f"release_{number}", each) for number, each in enumerate(base.histories[history].T)]
     rows = pl.Series(position, dtype=pl.Int64).replace(-1, None)
-    for number in range(len(base.releases)):
-        for index, texts in enumerate(base.values.values()):
-            codes = base.people[value_column(number, index)]
-            columns.append(
-                pl.Series(texts, dtype=pl.String).gather(codes.gather(rows)).alias(value_column(number, index))
-            )
+    columns += [texts.gather(codes.gather(rows)).alias(name) for name, texts, codes in _values(base)]
     return pl.DataFrame(columns) if columns else pl.DataFrame(height=len(position))
+
+
+def _values(state: SeriesState) -> Iterator[tuple[str, pl.Series, pl.Series]]:
+    """Of each release and sensitive attribute the column of `people.parquet`, the texts of the codes in it, and (P,)
+    the codes."""
+    for number in range(len(state.releases)):
+        for index, texts in enumerate(state.values.values()):
+            name = value_column(number, index)
+            yield name, pl.Series(texts, dtype=pl.String), state.people[name]
 
 
 def nothing_yet(key: str, person: tuple[str, ...], departures: str, sensitive: list[str]) -> SeriesState:

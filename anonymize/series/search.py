@@ -1,24 +1,24 @@
 """The classes of the next release: those of the one before, refined where every history allows it, and new ones.
 
 People of one history stay together: a class never has people of two, unless two classes happen to read the same. That
-costs nothing: whoever joins people of two histories has to have enough of each, and two classes lose less than one.
-What the guarantee allows is then
+costs nothing: a class with people of two histories needs enough of each, and two classes lose less than one. The
+guarantee then allows
 
 1. the people of a history who are in the input, if it holds of any so many of them; else they are *withheld*;
 2. parts of them, where it holds of any so many as each part has: Mondrian cuts the classes of the last release further;
 3. newcomers among themselves, in classes that the algorithm finds for them by their number alone; classes that fail a
    model, those that it gives up, and all of them where it finds none, are *held back*.
 
-Where departures are deferred, those who left and are not let go yet are people like the others here. So who is shown,
-who is withheld and with whom follows from numbers and from what was published, not from who has which value.
+Where departures are deferred, those who left and are still shown are people like the others here. So who is shown, who
+is withheld and with whom follows from numbers and from what was published, not from who has which value.
 
-A class is shown by what its people are now. Whose quasi-identifiers have changed stays with the others: the region
-covers all of them, and the level is as high as it takes.
+A class is shown by what its people are now. People whose quasi-identifiers have changed stay with the others: the
+region covers all of them, and the level is as high as necessary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import TypeAlias
@@ -51,10 +51,9 @@ from anonymize.table import Attribute, Table
 from anonymize.table.model import subset
 
 # --- how classes are shown --------------------------------------------------------------------------------------------
-# Classes of a series, shown as those of an algorithm are: regions around people, or levels of hierarchies.
-#
-# Rows that are in no class are held back or withheld; nobody is shown as suppressed. Which ends of intervals may be
-# shown is fixed by the first release, so that a departure does not move them.
+# Classes of a series are shown as those of an algorithm are: as regions around people, or levels of hierarchies. Rows
+# that are in no class are held back or withheld; nobody is shown as suppressed. Which ends of intervals may be shown is
+# fixed by the first release, so that a departure does not move them.
 
 Edges = Mapping[str, tuple[float, float] | None]
 """By numeric attribute, the lowest and the highest number that may be the end of an interval; None where none may."""
@@ -143,17 +142,6 @@ def levels_around(table: Table, partition: Partition, wished: NDArray[np.int16])
     return levels
 
 
-def levelled(table: Table, partition: Partition, of_row: NDArray[np.int16]) -> Levels:
-    """Classes at the levels (rows, attributes) that their people have had so far."""
-    wished = of_row[partition.order[partition.starts[:-1]]]
-    return Levels(partition, levels_around(table, partition, wished), NOBODY, {"levels": "by class"}, withheld=True)
-
-
-def joined(partitions: Sequence[Partition]) -> Partition:
-    """The classes of several partitions of different rows."""
-    return Partition.of_blocks([each.order for each in partitions], [each.sizes for each in partitions])
-
-
 def without_rows(partition: Partition, dropped: NDArray[np.bool_]) -> Partition:
     """The classes without some rows (rows of the table,)."""
     staying = ~dropped[partition.order]
@@ -163,10 +151,8 @@ def without_rows(partition: Partition, dropped: NDArray[np.bool_]) -> Partition:
 
 
 # --- classes that are cut further -------------------------------------------------------------------------------------
-# Classes of a release, cut further where the people of every part are enough: Mondrian from the cuts so far.
-#
-# Each class is of one history. Its parts have to meet the guarantee, and to have the reserve beside k: a class that has
-# become small is left as it is.
+# Mondrian cuts a class of the release before, which is of one history, where every part meets the guarantee and has the
+# reserve in addition to k: a class that has become small is left as it is.
 
 ROWS_REFINED = 125_000
 """Rows that are looked at when new classes are refined, over all passes."""
@@ -238,14 +224,12 @@ Run = Callable[[Request, Table, tuple[Requirement, ...]], SearchResult]
 
 @dataclass(frozen=True)
 class SeriesClasses:
-    """What the search found. `recoding`: the classes. `levels`: those of the newcomers' classes, None for regions.
-    `edges`: see `recodings`. `held_back`, `withheld`: how many people."""
+    """The result of the search. `recoding`: the classes. `levels`: those of the newcomers' classes, None for regions.
+    `edges`: what intervals may show."""
 
     recoding: Recoding
     levels: tuple[int, ...] | None
     edges: Edges
-    held_back: int
-    withheld: int
 
 
 @dataclass(frozen=True)
@@ -263,10 +247,23 @@ class SeriesSearch:
     waiting: bool = False
 
     def classes(self, run: Run) -> SeriesClasses:
-        """Raises InfeasibleError where nobody can be released, and what the algorithm raises at the first release."""
+        """The classes without groups that are not safe, or read as suppressed, once everything is seen together.
+
+        Raises InfeasibleError where nobody can be released, and what the algorithm raises at the first release.
+        """
         old, new = self._known(), self._new(run)
-        partition = joined([old, *([] if new is None else [new.partition])])
-        return self._settled(partition, new, None if new is None else new.vector)
+        both = [old] if new is None else [old, new.partition]
+        partition = Partition.of_blocks([each.order for each in both], [each.sizes for each in both])
+        levels = None if new is None else new.vector
+        output, of_row = self.request.spec.output, self._levels(levels)
+        while partition.count:
+            edges = edges_of(self.table, partition.order, output) if self.state is None else self.state.edges
+            classes = self._recoding_of(partition, new, of_row, edges)
+            unsafe = self._unsafe(recoding.render(classes, self.table, output, drop=False))
+            if not unsafe.any():
+                return SeriesClasses(classes, levels, edges)
+            partition = without_rows(partition, unsafe)
+        raise InfeasibleError(Problem("nobody can be released this time", hint=self._way_out))
 
     # --- the two kinds of people ---
 
@@ -334,29 +331,13 @@ class SeriesSearch:
             return "add people, or lower k"
         return "newcomers wait by series.wait, and too few others are present" if self.waiting else "too few came"
 
-    def _settled(self, partition: Partition, new: Recoding | None, levels: tuple[int, ...] | None) -> SeriesClasses:
-        """The classes without groups that are not safe, or read as suppressed, once everything is seen together."""
-        while True:
-            if not partition.count:
-                raise InfeasibleError(Problem("nobody can be released this time", hint=self._way_out))
-            edges = (
-                edges_of(self.table, partition.order, self.request.spec.output)
-                if self.state is None
-                else self.state.edges
-            )
-            classes = self._recoding_of(partition, new, levels, edges)
-            released = recoding.render(classes, self.table, self.request.spec.output, drop=False)
-            unsafe = self._unsafe(released)
-            if not unsafe.any():
-                return self._counted(classes, levels, edges, released)
-            partition = without_rows(partition, unsafe)
-
     def _recoding_of(
-        self, partition: Partition, new: Recoding | None, levels: tuple[int, ...] | None, edges: Edges
+        self, partition: Partition, new: Recoding | None, of_row: NDArray[np.int16] | None, edges: Edges
     ) -> Recoding:
-        of_row = self._levels(levels)
+        """The classes at the levels (rows, attributes) that their people have had so far; None for regions."""
         if of_row is not None:
-            return levelled(self.table, partition, of_row)
+            levels = levels_around(self.table, partition, of_row[partition.order[partition.starts[:-1]]])
+            return Levels(partition, levels, NOBODY, {"levels": "by class"}, withheld=True)
         if not isinstance(new, Regions):
             return SeriesRegions(partition, NOBODY, edges=edges)
         return SeriesRegions(partition, NOBODY, new.cut, refinement=new.refinement, edges=edges, stopped=new.stopped)
@@ -387,10 +368,3 @@ class SeriesSearch:
         if self.state is not None and self.state.departures == DEFERRED:
             hidden |= torn(self.current, self.shown_again, (released.class_of >= 0) & ~hidden)
         return hidden
-
-    def _counted(
-        self, classes: Recoding, levels: tuple[int, ...] | None, edges: Edges, released: Released
-    ) -> SeriesClasses:
-        absent = released.class_of < 0
-        held_back = int((absent & self.current.newcomers).sum())
-        return SeriesClasses(classes, levels, edges, held_back, int(absent.sum()) - held_back)

@@ -27,29 +27,23 @@ from anonymize.series.kept import is_sound
 from anonymize.table.files import reason
 
 # --- the state --------------------------------------------------------------------------------------------------------
-# The private file of a series of releases: who was shown in which class, and with which sensitive values.
-#
 # The file is a ZIP archive without compression, of mode 0600. Its members:
 #
 # `series.json`: an object.
 #     `format` "anonymize series", `format_version` 1, `tool` (version); `counter`: how often the series has been
-#     written,
-#     by releases and otherwise; `undone`: the chains of releases that were taken back; `key`: the fingerprint of the
-#     key
-#     of its pseudonyms (see `anonymize.key`); `person`: the columns that name a person; `departures`: "unseen"
-#     or
-#     "deferred"; `fixed`: what of the spec must stay as it is, by key; `edges`: by numeric quasi-identifier, the lowest
-#     and the highest number that may be the end of an interval, null where none may, for those that have such bounds;
-#     `series`, where pseudonyms are published: a hash of the first input and of what was asked for then;
-#     `values`: by sensitive attribute, the texts that the codes of `people.parquet` stand for (null: missing);
-#     `releases`: a list, the oldest first, each an object: `path`, `sha256`, `rows` of the release as it was written;
-#     `input` {`path`, `sha256`, `rows`}; `link` (path of the file of --save-link, or null); `date` (ISO 8601, UTC);
-#     `algorithm`; `options`; `spec`: hash of what was asked for; `k`; `reserve`; `levels`: of each quasi-identifier,
-#     the
-#     level at which those were shown who came with this release, null where classes are regions; `people`: counts of
-#     this
-#     release, see `anonymize.series.record`; `counter`: that of the state when it was made; `chain`: a hash of what was
-#     released, of what, when, and of the chain of the release before. The first one names the series.
+#     written, by releases and otherwise; `undone`: the chains of releases that were taken back; `key`: the fingerprint
+#     of the key of its pseudonyms (see `anonymize.key`); `person`: the columns that name a person; `departures`:
+#     "unseen" or "deferred"; `fixed`: what of the spec must stay as it is, by key; `edges`: by numeric
+#     quasi-identifier, the lowest and the highest number that may be the end of an interval, null where none may, for
+#     those that have such bounds; `series`, where pseudonyms are published: a hash of the first input and of what was
+#     asked for then; `values`: by sensitive attribute, the texts that the codes of `people.parquet` stand for (null:
+#     missing); `releases`: a list, the oldest first, each an object: `path`, `sha256`, `rows` of the release as it was
+#     written; `input` {`path`, `sha256`, `rows`}; `link` (path of the file of --save-link, or null); `date` (ISO 8601,
+#     UTC); `algorithm`; `options`; `spec`: hash of what was asked for; `k`; `reserve`; `levels`: of each
+#     quasi-identifier, the level at which those were shown who came with this release, null where classes are regions;
+#     `people`: counts of this release, see `anonymize.series.record`; `counter`: that of the state when it was made;
+#     `chain`: a hash of what was released, of what, when, and of the chain of the release before. The first one names
+#     the series.
 #
 # `people.parquet`: one row a person who was in any input so far, in the order of `person`.
 #     `person`: Binary, 16 bytes, the pseudonym. `history`: UInt32, a row of `histories.parquet`. `since`: UInt32, the
@@ -298,8 +292,6 @@ def _check(state: SeriesState) -> None:
 
 
 # --- histories --------------------------------------------------------------------------------------------------------
-# Histories of people: carried on by a release, taken back by one, and without those who are forgotten.
-#
 # People who share a history were shown in the same class, or were not there together, in every release so far. A
 # release parts histories and never unites them: the new history is the pair of the old one and of the class now,
 # NOT_THERE for who is not in the release.
