@@ -167,8 +167,6 @@ def robust_intervals(original: Floats, released: Floats, width: float = 0.01, ne
     return {"robust": share, "robust_apart": alone, "weighted": weighted, "weighted_apart": weighted_alone}
 
 
-# --- an attacker ------------------------------------------------------------------------------------------------------
-
 MOST_LINKED = 1000
 """The most rows that are linked one to one."""
 

@@ -14,8 +14,6 @@ from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain import LeafSets
 from anonymize.records import dataclass
 
-# --- majority ---------------------------------------------------------------------------------------------------------
-
 
 def offered(scene: Scene, name: str) -> list[Floats]:
     """(people, size) the share of each value where each could be: of the targets, and of the control if there is
@@ -49,9 +47,6 @@ class Majority:
         return guesses(scene, lambda name, size, before: offered(scene, name))
 
 
-# --- certain ----------------------------------------------------------------------------------------------------------
-
-
 class Certain:
     """Inference where it is certain: guesses a sensitive value only where the release leaves no other (homogeneity).
 
@@ -77,9 +72,6 @@ class Certain:
             return [np.where(each.max(axis=1, keepdims=True) >= CERTAIN, each, before) for each in offered(scene, name)]
 
         return guesses(scene, only_certain)
-
-
-# --- homogeneity retained ---------------------------------------------------------------------------------------------
 
 
 def _of_column(scene: Scene, name: str, size: int) -> Success:
@@ -144,9 +136,6 @@ class RetainedHomogeneity:
         return [] if kept is None else [_of_column(kept, name, size) for name, size in kept.sensitive.items()]
 
 
-# --- bayes ------------------------------------------------------------------------------------------------------------
-
-
 def likelihoods(scene: Scene, counts: Any) -> list[Floats]:
     """For each quasi-identifier (codes, size) the probability of each code beside each sensitive value over that of the
     code altogether. The rows of a class are spread evenly over what it spans. One row is added, spread as all rows
@@ -206,8 +195,6 @@ class Bayes:
 
         return guesses(scene, offered)
 
-
-# --- learned ----------------------------------------------------------------------------------------------------------
 
 BINS = 32
 CLASSES = 20_000

@@ -38,9 +38,6 @@ def _points(people: TargetPeople) -> Floats:
     return people.points
 
 
-# --- singling out, linking --------------------------------------------------------------------------------------------
-
-
 def singled_out(scene: Scene, rows: PointRows, name: str) -> Success:
     """Conditions on three columns that exactly one invented row meets, put to the people."""
     conditions = _isolating_rows(rows, len(scene.targets), scene.generator(f"{name}-conditions"))
@@ -91,9 +88,6 @@ def _same(first: Bools, second: Bools) -> Floats:
     """(people,) the chance that the same row is taken from each of two sets, (people, rows)."""
     either = first.sum(axis=1, dtype=np.float64) * second.sum(axis=1)
     return np.asarray((first & second).sum(axis=1) / np.maximum(either, 1))
-
-
-# --- inference nearest ------------------------------------------------------------------------------------------------
 
 
 class NearestInference:
@@ -176,9 +170,6 @@ def _numbers_guessed(values: Floats, right: list[Floats], truths: list[Floats], 
     reach = TOLERANCE * np.abs(known)
     within = np.searchsorted(ordered, known + reach, side="right") - np.searchsorted(ordered, known - reach)
     return Success(hits[0], within / max(len(values), 1), hits[1] if len(hits) > 1 else None, about)
-
-
-# --- closest record ---------------------------------------------------------------------------------------------------
 
 
 class ClosestRecord:

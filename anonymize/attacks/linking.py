@@ -16,8 +16,6 @@ from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.classes import Floats, Ints
 from anonymize.risk.records import CoveredPeople
 
-# --- prosecutor -------------------------------------------------------------------------------------------------------
-
 
 def _of_rows(hits: Floats, release: ShownRows) -> Success:
     """The success of finding rows, over that of picking one at random."""
@@ -48,9 +46,6 @@ class Prosecutor:
         """The chance of each target's row."""
         shares = shares_of(weighed(scene.candidates, scene.release))
         return [_of_rows(picked(shares, scene.targets, scene.release), scene.release)]
-
-
-# --- prosecutor retained ----------------------------------------------------------------------------------------------
 
 
 class RetainedProsecutor:
@@ -97,9 +92,6 @@ class RetainedProsecutor:
         return [_of_rows(picked(shares_of(weighed(pairs, finer)), targets, finer), release)]
 
 
-# --- journalist -------------------------------------------------------------------------------------------------------
-
-
 class JournalistAttacker:
     """Journalist: finds the person whom a released row is about, without knowing who is in the release.
 
@@ -133,8 +125,6 @@ class JournalistAttacker:
         baseline = np.full(len(hits), 1 / max(sum(len(each) for each in lists), 1))
         return [Success(hits, baseline, figures={"max": float(hits.max(initial=0))})]
 
-
-# --- marketer ---------------------------------------------------------------------------------------------------------
 
 MATCHED_PEOPLE = 50_000
 """People up to whom shares are made to add up over all of them at once."""
@@ -185,8 +175,6 @@ class Marketer:
             people, shares = scene.targets, shares_of(weighed(scene.candidates, release))
         return [replace(_of_rows(picked(shares, people, release), release), figures={"balanced": int(whole)})]
 
-
-# --- linkability ------------------------------------------------------------------------------------------------------
 
 MOST_PEOPLE = 1000
 
@@ -239,9 +227,6 @@ class Linkability:
         if scene.control is not None:
             control = _chances(scene, scene.control.of(np.arange(min(len(scene.control), len(targets)))))
         return [Success(targets, np.full(len(targets), 1 / max(len(targets), 1)), control)]
-
-
-# --- smallest region --------------------------------------------------------------------------------------------------
 
 
 def covered(release: ShownRows, pairs: Any, class_of: Ints | None) -> CoveredPeople:

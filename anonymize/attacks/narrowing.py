@@ -16,8 +16,6 @@ from anonymize.classes import Bools, Floats, Ints, mixed_radix
 from anonymize.domain import LeafSets
 from anonymize.records import dataclass
 
-# --- order ------------------------------------------------------------------------------------------------------------
-
 CODE_PAIRS = 1 << 23
 """Pairs of a row and a code that are looked at together."""
 

@@ -16,17 +16,12 @@ from anonymize.attacks.scene import ChannelRows, KnownDiversity, Scene, ShownRow
 from anonymize.classes import Floats, Ints
 from anonymize.domain.taxonomy import Taxonomy
 
-# --- reconstruction ---------------------------------------------------------------------------------------------------
-
 ROUNDS = 10
 BALANCING = 4
 """Times that the rows of a group, and its values, are made to add up in each round."""
 PAIRS = 500_000_000
 """Pairs of a target and a combination of quasi-identifiers that are looked at."""
 FEWEST = 500
-
-
-# --- a randomized release --------------------------------------------------------------------------------------------
 
 
 def joint(scene: Scene, channels: ChannelRows, name: str, people: TargetPeople) -> tuple[Floats, Floats]:
@@ -130,9 +125,6 @@ class Reconstruction:
         return guesses(scene, partial(_regrouped, scene))
 
 
-# --- reconstruction row -----------------------------------------------------------------------------------------------
-
-
 class RowReconstruction:
     """Reconstruction of a row: weighs what the person's row shows by the true parameters (Bayes).
 
@@ -172,8 +164,6 @@ class RowReconstruction:
             successes.append(guessed([normalized(shares * likely, before)], [people.values[name]], before, name))
         return successes
 
-
-# --- minimality -------------------------------------------------------------------------------------------------------
 
 DEALS = 400
 FEWEST_DEALS = 8

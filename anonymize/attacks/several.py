@@ -24,8 +24,6 @@ from anonymize.attacks.scene import CLASS_PAIRS, EarlierRows, Scene, ShownRows
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.records import dataclass
 
-# --- composition ------------------------------------------------------------------------------------------------------
-
 LEAVERS = 20_000
 """Of those who left, who are attacked at most."""
 
@@ -122,9 +120,6 @@ class Composition:
             successes.append(guessed(shares, scene.truths(name), alone[0], name))
             successes += [] if _grouped(scene) else _of_leavers(scene, name, size)
         return successes
-
-
-# --- histories --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,6 @@ from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain import LeafSets
 from anonymize.domain.taxonomy import Taxonomy
 
-# --- univariate -------------------------------------------------------------------------------------------------------
-
 
 def _spans(scene: Scene, people: TargetPeople) -> list[Ints]:
     """For each quasi-identifier, how many people meet each condition on it."""
@@ -75,9 +73,6 @@ class Univariate:
 
         success = isolating(scene, Univariate.ID, count, None, complete=True)
         return [replace(success, figures={"isolating": int(success.hits.sum())})]
-
-
-# --- singling out -----------------------------------------------------------------------------------------------------
 
 
 def _meeting(scene: Scene, rows: Ints, people: TargetPeople) -> Ints:
@@ -150,9 +145,6 @@ class SinglingOut:
         return [isolating(scene, SinglingOut.ID, partial(_meeting, scene, rows), _weights_of_rows(scene, rows))]
 
 
-# --- singling out end -------------------------------------------------------------------------------------------------
-
-
 def _of_column(scene: Scene, column: int, classes: Ints, codes: Ints, within: Ints) -> Success:
     """`codes`, `within`: of each person in the region of one of the classes, the code and which class that is."""
     release, stride = scene.release, scene.sizes[column] + 1
@@ -205,9 +197,6 @@ class PublishedEnd:
             for column in range(len(scene.attributes))
             if any((ends[:, column] >= 0).any() for ends in release.ends)
         ]
-
-
-# --- downcoding -------------------------------------------------------------------------------------------------------
 
 
 def _narrowest(scene: Scene, classes: Ints) -> tuple[Floats, ShownRows]:

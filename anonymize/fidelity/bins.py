@@ -105,9 +105,6 @@ def unnamed_bins(codes_size: int, leaves: Ints, ordered: bool, most: int = BINS,
     return Bins(of_node.astype(np.int64), None, len(nodes))
 
 
-# --- numbers ---------------------------------------------------------------------------------------------------------
-
-
 def _numbers(domain: Numeric, leaves: Ints, smallest: int) -> Bins | None:
     values = domain.values.astype(np.float64)
     if len(values) < 2 or not domain.span:
@@ -152,9 +149,6 @@ def _interval_labels(edges: Floats) -> list[str]:
     ends = grid_texts(edges)
     inner = [f"{low} to <{high}" for low, high in pairwise(ends)]
     return [f"below {ends[0]}", *inner, f"{ends[-1]} and above"]
-
-
-# --- categories ------------------------------------------------------------------------------------------------------
 
 
 def _level(taxonomy: Taxonomy, lowest: int, most: int = BINS) -> int | None:

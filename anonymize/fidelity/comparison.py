@@ -116,9 +116,6 @@ def fidelity(sides: BothSides, smallest: int, *, values: bool) -> dict[str, Any]
     }
 
 
-# --- marginals -------------------------------------------------------------------------------------------------------
-
-
 def _marginal(
     sides: BothSides,
     attribute: Attribute,
@@ -148,9 +145,6 @@ def _marginal(
         "after": [round(each, 3) for each in after.tolist()],
         "hidden": hidden,
     }
-
-
-# --- associations ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -221,8 +221,6 @@ def suppressed_share(view: View) -> float:
     return view.suppressed_rows / view.rows
 
 
-# --- registry ---------------------------------------------------------------------------------------------------------
-
 __all__ = ["DRAWN", "METRICS", "Metric", "View", "computed", "undefined", "utility"]
 
 METRICS: dict[str, Metric] = {

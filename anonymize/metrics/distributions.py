@@ -30,9 +30,6 @@ def distribution(table: Floats) -> Floats:
     return np.asarray(positive)
 
 
-# --- distances -------------------------------------------------------------------------------------------------------
-
-
 def distances(original: Floats, reconstructed: Floats, rows: int) -> dict[str, float]:
     """Every distance by its name; `rows` of the original, which sets the least cell of `kl`."""
     p, q = distribution(original), distribution(reconstructed)
@@ -52,9 +49,6 @@ def kl(p: Floats, q: Floats, rows: int) -> float:
     floored /= floored.sum()
     present = p > 0
     return float((p[present] * np.log(p[present] / floored[present])).sum())
-
-
-# --- queries ---------------------------------------------------------------------------------------------------------
 
 
 def base_error(original: Floats, estimated: Floats) -> float:
@@ -79,9 +73,6 @@ def _errors(original: Floats, estimated: Floats) -> tuple[float, int]:
     return float((np.abs(actual - np.asarray(estimated)[present]) / actual).sum()), len(actual)
 
 
-# --- correlations ----------------------------------------------------------------------------------------------------
-
-
 def uncertainties(pair: Floats) -> tuple[float, float]:
     """U(X, Y) and U(Y, X) of a joint distribution (X, Y). U(X, Y) = (H(X) + H(Y) - H(X, Y)) / H(Y) is how much X says
     about Y; 0 where Y has one value."""
@@ -94,9 +85,6 @@ def _entropy(p: Floats) -> float:
     logarithms = np.log(present)
     logarithms *= present
     return float(-logarithms.sum())
-
-
-# --- what recipients of other releases estimate ----------------------------------------------------------------------
 
 
 def spread_of_boxes(low: Ints, high: Ints, values: Ints, counts: Floats | Ints, shape: Sequence[int]) -> Floats:

@@ -241,9 +241,6 @@ def _spread(table: Floats, axis: int, category: Ints) -> Floats:
     return np.take(table, category, axis=axis) * share.reshape(wide)
 
 
-# --- any of the axes -------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Estimated:
     """The joint table of a release whose recipient estimates it by a function of the axes.

@@ -21,8 +21,6 @@ from anonymize.metrics.queries.answers import counted, estimated
 from anonymize.table import Selection, Table
 from anonymize.table.columns import CodedColumn
 
-# --- average class size -----------------------------------------------------------------------------------------------
-
 
 class AverageClassSize:
     """Average class size: rows over equivalence classes, suppressed rows being one class where they are published.
@@ -37,9 +35,6 @@ class AverageClassSize:
     def measure(evidence: Evidence) -> float | None:
         """Released rows / classes; None where there are no rows."""
         return float(evidence.sizes.mean()) if len(evidence.sizes) else None
-
-
-# --- targets ----------------------------------------------------------------------------------------------------------
 
 
 def _figures_of_target(column: CodedColumn, evidence: Evidence) -> dict[str, float]:
@@ -95,9 +90,6 @@ class TargetsLeft:
         return {name: figures for name, figures in of_targets.items() if figures} or None
 
 
-# --- imprecision ------------------------------------------------------------------------------------------------------
-
-
 def _figures(selection: Selection, evidence: Evidence) -> dict[str, int]:
     meant = np.ones(evidence.table.rows, np.bool_)
     returned = np.ones(len(evidence.sizes), np.bool_)
@@ -130,8 +122,6 @@ class Imprecision:
             return None
         return {"total": sum(each["imprecision"] for each in selections), "selections": selections}
 
-
-# --- query error ------------------------------------------------------------------------------------------------------
 
 QUANTILES = (0.05, 0.25, 0.75, 0.95)
 
@@ -228,9 +218,6 @@ class QueryError:
         return query_figures(evidence.table, queries, answers)
 
 
-# --- distances --------------------------------------------------------------------------------------------------------
-
-
 def distance_figures(joints: Mapping[str, Joint]) -> dict[str, Any] | None:
     """The distances between the joint tables of each attribute; None without any."""
     return {name: _compared(joint) for name, joint in joints.items()} or None
@@ -283,9 +270,6 @@ class Distances:
         """By attribute: `cells` of the joint table, and the figures. None where no rows are released, or nothing passes
         through."""
         return distance_figures(evidence.joints) if len(evidence.sizes) else None
-
-
-# --- uncertainty ------------------------------------------------------------------------------------------------------
 
 
 def uncertainty_figures(joints: Mapping[str, Joint]) -> dict[str, Any] | None:
@@ -345,8 +329,6 @@ class Uncertainty:
         """`original` and `released` U(X, Y) by X, then by Y. None where no rows are released, or there is no pair."""
         return uncertainty_figures(evidence.joints or {"": OfClasses(evidence)}) if len(evidence.sizes) else None
 
-
-# --- registry ---------------------------------------------------------------------------------------------------------
 
 MEASURES: dict[str, OriginalMeasure] = {
     AverageClassSize.ID: AverageClassSize(),

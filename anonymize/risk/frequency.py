@@ -19,8 +19,6 @@ from anonymize.table import Table
 from anonymize.table.columns import tidy
 from anonymize.table.named import column
 
-# --- frequency --------------------------------------------------------------------------------------------------------
-
 DENSE_PER_ROW = 4
 DENSE = 1 << 16
 """Keys are renumbered by a table if it has at most this many cells per row, or this many in all; else by a sort."""

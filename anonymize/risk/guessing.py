@@ -95,9 +95,6 @@ def _compared(people: Subjects, guesses: Ints, totals: Floats) -> Guesses:
     }
 
 
-# --- channels --------------------------------------------------------------------------------------------------------
-
-
 def of_channels(quasi: Sequence[Seen], sensitive: Seen, missing: int | None) -> Guesses | None:
     """How often the attacker of values shown through channels is right; None where the joint table is too large for it.
 
@@ -127,9 +124,6 @@ def _guesses(people: Subjects, estimate: Floats, totals: Floats) -> Ints:
     """(count,) the largest cell of each combination; where none is above 0, that of everybody."""
     cells = people.present(estimate.reshape(people.count, people.size))
     return np.where(cells.max(axis=1) > 0, cells.argmax(axis=1), people.everybody(totals))
-
-
-# --- bucketized tables -----------------------------------------------------------------------------------------------
 
 
 def of_buckets(people: Subjects, buckets: NDArray[np.int32]) -> Guesses:

@@ -125,9 +125,6 @@ def covered(codes: Ints, class_of: Ints, columns: Sequence[LeafSets], sizes: Int
     return CoveredPeople.of(len(codes), covering(codes, columns), sizes, densities(columns, len(sizes)), class_of)
 
 
-# --- records ----------------------------------------------------------------------------------------------------------
-
-
 def record_risks(
     text: Text,
     names: Sequence[str],
@@ -217,8 +214,6 @@ def before_and_after(before: pl.DataFrame, after: pl.DataFrame, written: Ints) -
     )
     return before.join(released, on="row", how="left", maintain_order="left")
 
-
-# --- candidates -------------------------------------------------------------------------------------------------------
 
 PIECE = 1 << 22
 """Rows that are counted at once."""

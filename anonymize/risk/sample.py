@@ -59,8 +59,6 @@ def population_uniques(counts: Ints, fraction: float) -> dict[str, Any]:
     return {"sampling_fraction": fraction, "uniques": share, "estimator": estimator}
 
 
-# --- individual risk --------------------------------------------------------------------------------------------------
-
 SERIES_ROWS = 50
 """Rows from which the series is used whatever the share;"""
 HALF = 0.5
@@ -130,9 +128,6 @@ def estimate(frequency: TextFrequencySet, threshold: float, *, wildcard: bool = 
         "expected": expected,
         "records_at_risk": int(in_sample[risks > threshold].sum()) / rows,
     }
-
-
-# --- both, from a table as text ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

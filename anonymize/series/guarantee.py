@@ -88,8 +88,6 @@ def withheld(k: int, reserve: int, turnover: float) -> float:
     return float(few.sum() / sizes.sum())
 
 
-# --- the guarantee ----------------------------------------------------------------------------------------------------
-
 SIZE = "k-anonymity"
 
 

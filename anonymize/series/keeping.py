@@ -100,9 +100,6 @@ def _record(file: Path) -> StateRecord | None:
     return None
 
 
-# --- between releases -------------------------------------------------------------------------------------------------
-
-
 def summary(path: str | Path) -> dict[str, Any]:
     """What a series is, for people and programs; an interrupted run is finished first. No value, and no pseudonym."""
     with locked(Path(path)):

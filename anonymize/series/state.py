@@ -199,9 +199,6 @@ def _parquet(frame: pl.DataFrame) -> bytes:
     return file.getvalue()
 
 
-# --- reading ---------------------------------------------------------------------------------------------------------
-
-
 def load(path: str | Path) -> SeriesState:
     """Reads a state, as it stands. Raises UsageError where there is none, DataError where it cannot be read, is of
     another version, or is damaged."""

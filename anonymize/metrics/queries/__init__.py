@@ -19,8 +19,6 @@ from anonymize.spec.model import Spec
 from anonymize.table import Table
 from anonymize.table.model import leaves
 
-# --- boxes of leaves --------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class Queries:
@@ -95,8 +93,6 @@ def sizes(domains: Sequence[Domain]) -> Ints:
     """(attributes,) leaves that a query may take: a missing number is none of them."""
     return np.array([len(each.values) if isinstance(each, Numeric) else each.size for each in domains], np.int64)
 
-
-# --- listed queries ---------------------------------------------------------------------------------------------------
 
 Part = tuple[int, int, float, float]
 """First and last leaf of a range, and its ends as they are asked for."""

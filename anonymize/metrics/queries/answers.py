@@ -114,9 +114,6 @@ def meeting(
     return words
 
 
-# --- answers ----------------------------------------------------------------------------------------------------------
-
-
 def estimated(
     start: Floats,
     stop: Floats,

@@ -95,8 +95,6 @@ FIRST: Words = np.packbits(np.tri(64, 64, -1, np.uint8), axis=1, bitorder="littl
 """(64,) words of which the first 0, 1, ..., 63 bits are set."""
 
 
-# --- spreads ----------------------------------------------------------------------------------------------------------
-
 Ends = TypeVar("Ends", Floats, float)
 PICKED_COST = 3
 """Times that a region costs more where it is picked by itself than where it follows the one before."""
