@@ -84,8 +84,7 @@ def one_to_one(known: Floats, released: Floats) -> Floats:
 
 
 def intervals(original: Floats, released: Floats, width: float = 0.05) -> float:
-    """The share of rows of which every true value is within `width` standard deviations of the released column, around
-    the released value; 0 without rows."""
+    """The share of rows of which every true value is within `width` of the released column's standard deviations."""
     if len(released) < 2:
         return float((original == released).all(axis=1).sum())
     reach = width * released.std(axis=0, ddof=1)

@@ -16,8 +16,7 @@ from anonymize.records import dataclass
 
 
 def offered(scene: Scene, name: str) -> list[Floats]:
-    """(people, size) the share of each value where each could be: of the targets, and of the control if there is
-    one."""
+    """(people, size) of all who are attacked, the share of each value in the rows that could be theirs."""
     size = scene.sensitive[name]
     counts = scene.release.counts(name, size).multiply(scene.release.density[:, None]).tocsr()
     return [normalized((pairs @ counts).toarray(), prior(scene.release, name, size)) for _, pairs in scene.groups()]
@@ -206,8 +205,7 @@ STEPS = 100
 
 @dataclass(frozen=True)
 class PartedColumn:
-    """A quasi-identifier in bins. `mass` (size, bins): how frequent each code is, in its bin; `bin_of` (size,); `share`
-    (bins,) of all rows."""
+    """A column in bins: `mass` (size, bins) of each code in its bin; `bin_of` (size,); `share` (bins,) of all rows."""
 
     mass: Floats
     bin_of: Ints
@@ -226,8 +224,7 @@ class PartedColumn:
         return cls(mass, bin_of, mass.T.copy().sum(axis=1) / shares.sum())
 
     def spanned(self, cells: LeafSets) -> Floats:
-        """(classes, bins) the share of each cell in each bin, beyond what it is of all rows: a cell that shows
-        everything says nothing."""
+        """(classes, bins) the share of each cell in each bin less that of all rows: showing everything says nothing."""
         inside = cells.sums(self.mass)
         return np.asarray(inside / inside.sum(axis=1, keepdims=True) - self.share)
 

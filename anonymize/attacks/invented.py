@@ -51,8 +51,7 @@ def singled_out(scene: Scene, rows: PointRows, name: str) -> Success:
 
 
 def _isolating_rows(rows: PointRows, wanted: int, generator: np.random.Generator) -> Conditions:
-    """Up to `wanted` conditions that one row each meets: each is drawn with the row that it is made
-    of, and no two are alike."""
+    """Up to `wanted` different conditions that only the row meets of which each is made."""
     number, columns = rows.points.shape
     parts = min(CONDITION_COLUMNS, columns)
     tries = min(TRIES_PER_CONDITION * wanted, MOST_CELLS_COMPARED // max(number * parts, 1))
@@ -67,8 +66,7 @@ def _isolating_rows(rows: PointRows, wanted: int, generator: np.random.Generator
 
 
 def linked(scene: Scene, rows: PointRows, name: str) -> list[Success]:
-    """Whether the two halves of a person's quasi-identifiers are nearest to the same invented row; of rows that are as
-    near, any."""
+    """Whether both halves of a person's quasi-identifiers are nearest to the same invented row; in a tie, to any."""
     if rows.known < 2:
         return []
     drawn = rows.drawn(MOST_COMPARED, scene.generator(name))
@@ -162,8 +160,7 @@ def _share_right(near: Bools, values: Floats, truths: Floats) -> Floats:
 
 
 def _numbers_guessed(values: Floats, right: list[Floats], truths: list[Floats], about: str) -> Success:
-    """The success of guessing numbers, from how likely each guess is `right`; a person whose own number is missing is
-    not attacked."""
+    """The success of guessing numbers, from how likely each guess is `right`; missing numbers are not attacked."""
     hits = [each[~np.isnan(truth)] for each, truth in zip(right, truths, strict=True)]
     known = truths[0][~np.isnan(truths[0])]
     ordered = np.sort(values[~np.isnan(values)])

@@ -133,8 +133,7 @@ ROUNDS = 20
 
 
 def _balanced(weights: Any, sizes: Ints) -> Any:
-    """(people, classes) the share of each person that lies in each class, scaled in turn so that every person is one
-    and every class holds its rows."""
+    """(people, classes) shares, scaled in turn so that every person is one and every class has its rows."""
     shares = shares_of(weights)
     for _ in range(ROUNDS):
         in_class = np.maximum(np.bincount(shares.indices, shares.data, shares.shape[1]), 1e-300)
@@ -230,8 +229,7 @@ class Linkability:
 
 
 def covered(release: ShownRows, pairs: Any, class_of: Ints | None) -> CoveredPeople:
-    """`pairs` (people, classes) sparse, the classes that cover each; `class_of` (people,): where each is, None where
-    that is not known."""
+    """By sparse `pairs` (people, classes); `class_of` (people,): the class of each, None where that is not known."""
     who = np.repeat(np.arange(pairs.shape[0]), np.diff(pairs.indptr))
     return CoveredPeople.of(pairs.shape[0], (who, pairs.indices), release.sizes, release.density, class_of)
 

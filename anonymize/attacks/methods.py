@@ -150,8 +150,8 @@ class Success:
 
     @property
     def excess(self) -> ExcessEstimate | None:
-        """What is learned because of the release: over the control where there is one, else over the baseline. None
-        where nobody could be attacked."""
+        """What is learned from the release, over the control or else the baseline; None where nobody could be
+        attacked."""
         if not len(self.hits):
             return None
         if self.control is not None and len(self.control):
@@ -355,8 +355,7 @@ class ControlConditions:
         return np.asarray((self.met == 1) - (own - theirs) * self.people / drawn)
 
     def error(self) -> float:
-        """Half the width of the interval of the mean: by who is in the control (a jackknife of its parts), and by which
-        conditions were tried."""
+        """Half the width of the interval of the mean, by a jackknife of the control's parts and by the conditions."""
         parts, others = len(self.sizes), int(self.sizes.sum())
         if parts < 2:
             return 1.0
@@ -368,8 +367,7 @@ class ControlConditions:
 
 
 def isolated_of(met: Ints, people: int, drawn: int) -> Floats:
-    """The chance that exactly one of so many who are `drawn` from `people` meets a condition that `met` of them
-    do; the same shape."""
+    """The chance that one of those `drawn` from `people` meets a condition that `met` of them do; the same shape."""
     if drawn >= people:
         return np.asarray(met == 1, float)
     from scipy.special import gammaln

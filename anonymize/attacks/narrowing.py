@@ -40,8 +40,7 @@ def narrowed(first: Ints, last: Ints) -> tuple[Ints, Ints]:
 
 
 def _frequent(shares: Floats, first: Ints, last: Ints, cells: LeafSets) -> Ints:
-    """(rows,) the most frequent code within each span that the cell stands for, the lowest of those alike; some rows at
-    a time."""
+    """(rows,) the most frequent code within each span that the cell stands for; in a tie, the lowest."""
     codes, step = np.arange(len(shares)), max(CODE_PAIRS // max(len(shares), 1), 1)
     frequent = np.zeros(len(first), np.int64)
     for some in (slice(start, start + step) for start in range(0, len(first), step)):

@@ -79,8 +79,7 @@ class PointRows:
         return np.asarray(np.where(missing[0] | missing[1], missing[0] != missing[1], apart), np.float32)
 
     def nearest(self, points: Floats, columns: Sequence[int]) -> Iterator[tuple[slice, Distances, Bools]]:
-        """Of some other rows at a time, (others,) the distance to the nearest of these, and (others, rows) which of
-        them are at that distance."""
+        """Of some other rows at a time, (others,) the least distance, and (others, rows) which of these are at it."""
         for batch, apart in self.distances(points, columns):
             least = apart.min(axis=1, initial=np.inf)
             yield batch, least, apart <= least[:, None] + DISTANCE_TOLERANCE

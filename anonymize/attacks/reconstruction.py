@@ -25,8 +25,7 @@ FEWEST = 500
 
 
 def joint(scene: Scene, channels: ChannelRows, name: str, people: TargetPeople) -> tuple[Floats, Floats]:
-    """(people, size) the share of each sensitive value among people of the same quasi-identifiers, and (size,) among
-    all."""
+    """(people, size) the share of each value among people of the same quasi-identifiers, and (size,) among all."""
     size, column = scene.sensitive[name], channels.values[name]
     counts = channels.counts(scene.release.values[name], size)
     before = undone(counts.sum(axis=0)[None], column)[0, :size]
@@ -56,8 +55,7 @@ def _regrouped(scene: Scene, name: str, size: int, before: Floats) -> list[Float
 
 
 def row_shares(release: ShownRows, sizes: tuple[int, ...], name: str, size: int) -> Floats:
-    """(rows, size) how probable each value of a group is for each of its rows, when all rows of a group must have its
-    values between them."""
+    """(rows, size) how probable each value is for each row, if the rows of a group share the group's values."""
     assert release.group_of is not None
     groups = _sums(release.group_of, int(release.group_of.max(initial=-1)) + 1)
     values = release.values[name]
@@ -288,8 +286,8 @@ def _branches(tree: Taxonomy, codes: Ints) -> list[Ints]:
 def _believed(
     values: Ints, refinements: Sequence[Ints], diversities: Sequence[KnownDiversity], generator: np.random.Generator
 ) -> tuple[Ints, Floats] | None:
-    """The values of a class, and (members, values) how many of the deals that are left give each to each; None where
-    hardly one is left, or all are."""
+    """The values of a class, and (members, values) how often the deals left give each to each; None if few are, or
+    all."""
     distinct, codes = np.unique(values, return_inverse=True)
     deals = generator.permuted(np.tile(codes, (DEALS, 1)), axis=1)
     dealt = deals[:, :, None] == np.arange(len(distinct))

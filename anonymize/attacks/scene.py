@@ -45,8 +45,7 @@ class KnownDiversity:
 
 @dataclass(frozen=True)
 class Required:
-    """`k`: the fewest rows of a class; `diversities`: of each sensitive attribute. `only_k`: whether a class of k rows
-    met all that was asked."""
+    """`k` rows of a class; `diversities` of each sensitive attribute. `only_k`: k rows met all that was required."""
 
     k: int = 1
     diversities: Mapping[str, Sequence[KnownDiversity]] = field(default_factory=dict)
@@ -152,8 +151,7 @@ class ShownRows:
         return self.cells(column).spread(self.sizes, size)[:, 0]
 
     def of_classes(self, classes: Ints, class_of: Ints | None = None) -> ShownRows:
-        """Some of the classes, with no more than what they span. `class_of` (rows,): which of these each row is of; a
-        row for each where it is not given."""
+        """Some classes, by what they span. `class_of` (rows,): the class of each row, where it is not one row each."""
         rows = np.arange(len(classes)) if class_of is None else class_of
         return ShownRows(self.first[classes], self.last[classes], rows, gapped=chosen(self.gapped, classes))
 
@@ -270,8 +268,7 @@ class TargetPeople:
         return self.of(np.sort(generator.choice(len(self), number, replace=False)))
 
     def parted(self, number: int, generator: np.random.Generator) -> list[TargetPeople]:
-        """All of them in as many parts as are asked for, drawn and as large as each other; in fewer, none empty, where
-        there are fewer people."""
+        """All of them in so many parts of equal size, drawn; in fewer, none empty, where there are fewer people."""
         return [
             self.of(np.sort(part)) for part in np.array_split(generator.permutation(len(self)), number) if len(part)
         ]
@@ -279,8 +276,7 @@ class TargetPeople:
 
 @dataclass(frozen=True)
 class EarlierRows:
-    """An earlier release of a series. `row_of` (rows of the last release,): which of its rows is about the same person,
-    -1 for none; None where that is not known."""
+    """An earlier release. `row_of` (rows now,): the row about the same person, -1 for none; None if not known."""
 
     release: ShownRows
     row_of: Ints | None = None

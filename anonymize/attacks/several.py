@@ -148,8 +148,7 @@ class _Chains:
         return cls(classes, history_of.ravel(), sizes, np.sum(weights, axis=0))
 
     def fitting(self, scene: Scene, linked: list[EarlierRows], true_history: Ints) -> Iterator[tuple[slice, Bools]]:
-        """For one batch of targets after the other, (targets, histories) which ones could be theirs. `true_history`
-        (targets,): theirs."""
+        """By batches of targets, whose histories are `true_history`: (targets, histories) which could be theirs."""
         releases = [scene.release, *(each.release for each in linked)]
         step = max(CLASS_PAIRS // 8 // max(len(self.classes), *(len(each.first) for each in releases)), 1)
         for start in range(0, len(true_history), step):

@@ -83,8 +83,7 @@ def total_variation(sides: BothSides) -> dict[str, Any]:
 
 
 def _of_attribute(sides: BothSides, attribute: Attribute) -> _BinnedSides:
-    """A quasi-identifier. What shows nothing is distributed as what the others show, and where none shows anything, as
-    values that are equally likely."""
+    """A quasi-identifier. What shows nothing is distributed as the rest, or evenly where everything shows nothing."""
     column = sides.column(attribute)
     if isinstance(column, ShownValues):
         return _of_values(column)
@@ -103,8 +102,7 @@ def _of_values(column: ShownValues) -> _BinnedSides:
 
 
 def _different(columns: Sequence[_BinnedSides], own: Bools) -> tuple[list[_BinnedSides], Floats]:
-    """The columns with each released row that reads otherwise once, and (those,) how many read so. `own` (released
-    rows,): which rows are released."""
+    """The columns with the different rows of those that are released (`own`), and (those,) how many rows read so."""
     keys = mixed_radix([each.after[own] for each in columns], [each.texts for each in columns])[0]
     _, first, counts = np.unique(keys, return_index=True, return_counts=True)
     return [replace(each, after=each.after[own][first]) for each in columns], counts.astype(np.float64)

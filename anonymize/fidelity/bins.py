@@ -200,8 +200,8 @@ TOGETHER = 1 << 16
 
 @dataclass(frozen=True)
 class Spread:
-    """How n distinct texts lie over bins. `shares` (n, bins): rows add up to 1, or to 0 where nothing is shown.
-    `hidden` (n,): nothing is."""
+    """`shares` (n, bins) of distinct texts in bins, in sum 1, or 0 where nothing is shown; `hidden` (n,): nothing
+    is."""
 
     shares: Floats
     hidden: Bools

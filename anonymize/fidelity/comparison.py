@@ -163,15 +163,14 @@ class _Column:
 
 @dataclass(frozen=True)
 class _ShownShares:
-    """`shares` (n, bins): how the rows that show each text lie over bins; `of_class` (classes,): the text of each
-    class."""
+    """`shares` (n, bins): how the rows that show each text lie over bins; `of_class` (classes,): its text."""
 
     shares: Floats
     of_class: Integers
 
     def filled(self, weights: Floats) -> _ShownShares:
-        """Fills in texts that show nothing with what the others show together: in place, as of many texts the shares
-        are large. `weights` (classes,): rows."""
+        """Fills texts that show nothing, in place, with what others show, by the rows of classes, `weights`
+        (classes,)."""
         total = np.bincount(self.of_class, weights, minlength=len(self.shares)) @ self.shares
         hidden = self.shares.sum(axis=1) == 0
         if hidden.any() and total.sum():

@@ -107,8 +107,7 @@ def why_not_together(name: str, others: Iterable[str], known: Mapping[str, Chang
 
 
 def without_noise(moments: SampleMoments, known: Mapping[str, Changed]) -> SampleMoments:
-    """What moments were before noise, in expectation; those that nothing can be taken out of stay. `known`: what a
-    manifest says of columns that steps changed."""
+    """What moments were before noise, in expectation, by what a manifest says (`known`); others stay as they are."""
     before = moments.covariances.copy()
     for place, name in enumerate(moments.names):
         if name not in known or why_not(known[name]) is not None:

@@ -66,8 +66,7 @@ class View:
 
     @cached_property
     def attribute_ncp_set(self) -> Floats | None:
-        """(attributes,) as `attribute_ncp`, a category by the number of values in its class, or of those that its set
-        names; None where neither is known."""
+        """(attributes,) as `attribute_ncp`, a category by how many values its class or set has; None if not known."""
         if self.ncp_set is not None:
             return np.array([self._summed(of_class) for of_class in self.ncp_set])
         if self.partition is None:

@@ -134,8 +134,7 @@ def true_counts(table: Table, queries: Queries) -> Ints:
 def query_figures(
     table: Table, queries: Queries, estimates: Floats, counts: Ints | None = None
 ) -> dict[str, Any] | None:
-    """The errors of the recipient's answers, `estimates` (queries,); None without queries. `counts`: the
-    `true_counts`, where they are known."""
+    """The errors of `estimates` (queries,); None without queries. `counts`: the `true_counts`, where they are known."""
     if not queries.count:
         return None
     counts = true_counts(table, queries) if counts is None else counts
@@ -208,8 +207,7 @@ class QueryError:
 
     @staticmethod
     def measure(evidence: Evidence) -> dict[str, Any] | None:
-        """`mean` and `median` relative error, the number of `queries`, and those of them that were `empty`; and more,
-        see above. None where there are no queries."""
+        """The figures that are described above. None where there are no queries."""
         queries = evidence.queries
         if queries is None:
             return None
@@ -267,8 +265,7 @@ class Distances:
 
     @staticmethod
     def measure(evidence: Evidence) -> dict[str, Any] | None:
-        """By attribute: `cells` of the joint table, and the figures. None where no rows are released, or nothing passes
-        through."""
+        """By attribute. None where no rows are released, or nothing passes through."""
         return distance_figures(evidence.joints) if len(evidence.sizes) else None
 
 

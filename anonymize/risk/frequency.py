@@ -88,8 +88,7 @@ def _once(columns: list[NDArray[Any]], weights: Floats | None, units: pl.Series)
 
 
 def _firsts(labels: Ints, count: int) -> Ints:
-    """(count,) the first row that has each label: the rows are written in descending order, so the first one is written
-    last."""
+    """(count,) the first row that has each label: rows are written in descending order, the first one last."""
     first = np.empty(count, np.int64)
     first[labels[::-1]] = np.arange(len(labels) - 1, -1, -1)
     return first
@@ -177,8 +176,7 @@ Sizes: TypeAlias = Counter[int]
 
 
 def sizes_before(table: Table, together: int = TOGETHER) -> Sizes:
-    """How many classes there are of each size, in rows or in the individuals whom they are about. `together`: see
-    `TOGETHER`."""
+    """How many classes there are of each size, in rows or individuals, counting `together` rows at once."""
     sizes: Sizes = Counter()
     for rows in _parts(table, together):
         sizes += _sizes(table, rows)

@@ -98,8 +98,7 @@ def covering(codes: Ints, columns: Sequence[LeafSets]) -> tuple[Ints, Ints]:
 
 
 def _spanning(codes: Ints, cells: LeafSets) -> Ints:
-    """(people,) how many cells begin at the code of each or before it, and end there or behind: all but those that
-    begin later, or end before."""
+    """(people,) how many cells span the code of each: all but those that begin later, or end before."""
     begun = np.searchsorted(np.sort(cells.first), codes, "right")
     ended = np.searchsorted(np.sort(cells.last), codes, "left")
     return np.where(codes < 0, len(cells.first), begun - ended)
@@ -293,8 +292,7 @@ def _cells(spec: Spec, table: Table, released: Released) -> list[LeafSets]:
 
 
 def _cell_texts(columns: Sequence[RecodedColumn]) -> tuple[pl.DataFrame, Integers | slice]:
-    """The texts of a quasi-identifier, and (classes,) which of them each class shows: the different ones, or where it
-    has several columns those of all classes."""
+    """Texts of a quasi-identifier, and (classes,) which each class shows: distinct ones, or of several columns all."""
     if len(columns) == 1:
         return columns[0].texts.alias(columns[0].name).to_frame(), columns[0].of_class
     return pl.DataFrame([each.texts.gather(each.of_class).alias(each.name) for each in columns]), slice(None)

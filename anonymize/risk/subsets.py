@@ -238,8 +238,7 @@ class _Walk:
         return int(np.count_nonzero(sizes <= most)) + unique
 
     def _minimal(self, mask: int, parent: int, rows: Ints) -> Ints:
-        """The rows, among those unique on the mask and not on the parent, that are unique on no other subset inside
-        it."""
+        """The rows, of those unique on the mask and not on the parent, unique on no other subset inside it."""
         for attribute in _members(parent):
             bits = self.unique.get(mask ^ 1 << attribute)
             if bits is not None and len(rows):

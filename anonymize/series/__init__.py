@@ -46,6 +46,7 @@ class Following(Protocol):
 
     def check(self, draft: Draft, files: Files) -> None:
         """Measures the written release over time. Raises UnsafeError where the promise is not kept."""
+        return
 
     def block(self) -> dict[str, Any]:
         """What the report says of the series, if there is one."""

@@ -56,8 +56,7 @@ MOST_RESERVED = 50
 
 
 def reserve_of(given: int | None, state: SeriesState | None, k: int, *, deferred: bool = False) -> int:
-    """The reserve that the spec gives, or else the one that departures so far ask for; none where they are deferred, as
-    no history loses fewer than k people then."""
+    """The spec's reserve, or what departures so far ask for; 0 where they are deferred, as k then leave together."""
     if given is not None:
         return given
     if deferred:
@@ -132,8 +131,7 @@ class PublishedValues:
 
     @classmethod
     def of(cls, state: SeriesState, table: Table, requirements: Sequence[Requirement]) -> PublishedValues:
-        """What the state's releases have published; `requirements`: of groups of the people of a table like this
-        one."""
+        """What the state's releases have published; `requirements`: of groups of people of this table."""
         return cls(state, requirements, tuple(_published(state, each) for each in judged_columns(table, requirements)))
 
     @cached_property
@@ -147,8 +145,7 @@ class PublishedValues:
         return np.argsort(self.state.history_of, kind="stable"), starts_of(self.members)
 
     def hold(self, histories: Ints, sizes: Ints) -> Bools:
-        """(n,) whether every requirement holds of any `sizes` (n,) people of each of some `histories` (n,), whichever
-        they are; never of nobody."""
+        """(n,) whether every requirement holds of any `sizes` (n,) people of some `histories` (n,); never of nobody."""
         held: Bools = sizes > 0
         pairs, number = np.unique(np.column_stack((histories, sizes))[held], axis=0, return_inverse=True)
         passed = check(Groups(pairs[:, 1], {}), [each for each in self.requirements if each.attribute is None])
@@ -159,8 +156,8 @@ class PublishedValues:
         return held
 
     def _met(self, people: Ints, group: Ints, sizes: Ints) -> Bools:
-        """(groups,) whether groups of so many people meet the requirements, given the group of each of some people; who
-        is left out has no value that counts."""
+        """(groups,) whether groups of so many people meet the requirements; people who are left out count for
+        nothing."""
         histograms = {
             column.name: Histogram.of(
                 column, Runs.count_values(group, column.codes[people], len(sizes), column.size), len(sizes), whole
@@ -207,8 +204,7 @@ def _batches(rows: Ints) -> Iterator[slice]:
 
 
 def _kinds(column: SensitiveColumn, codes: Ints) -> Iterator[Ints]:
-    """(n,) what values are counted as, below 0 where they do not count: each for itself; and those that look alike as
-    one."""
+    """(n,) what values are counted as, below 0 where they do not count: each separately; then those alike as one."""
     yield codes if column.missing is None else np.where(codes == column.missing, -1, codes)
     if column.together is not None:
         yield (
@@ -233,8 +229,8 @@ def _first(people: Ints, pair: Ints, sizes: Ints, keys: Sequence[NDArray[Any]]) 
 
 
 def _windows(people: Ints, pair: Ints, spare: Ints, numbers: Floats) -> tuple[Ints, Ints, Ints]:
-    """All groups of people whose numbers follow each other, as many of a pair as it has, less those that are to spare
-    (pairs,), a negative number."""
+    """All groups of people with consecutive numbers: of each pair as many as it has, less `spare` (pairs,),
+    negative."""
     order, count = np.lexsort((numbers, pair)), np.bincount(pair, minlength=len(spare))
     width = np.maximum(count + spare, 0)
     shifts = np.where(width > 0, 1 - spare, 0)

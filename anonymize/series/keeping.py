@@ -52,8 +52,7 @@ def kept_link(state: Path, number: int) -> Path:
 
 @dataclass(frozen=True)
 class StateRecord:
-    """What is on record of a state: the `series` by the chain of its first release, the `counter`, and the `chain` of
-    the last release."""
+    """The record of a state: the `series` by its first release's chain, the `counter`, the last release's `chain`."""
 
     series: str
     counter: int
@@ -135,8 +134,7 @@ def _histories(series: SeriesState) -> dict[str, int]:
 
 
 def undo(path: str | Path, key_path: str | Path) -> str:
-    """Takes the last release back in the state; returns where it was written. Raises UsageError for the first one, and
-    for another key."""
+    """Takes the last release back; returns its path. Raises UsageError for the first one, and for another key."""
     with locked(Path(path)) as journal:
         series, series_key = _last(path, key_path)
         if len(series.releases) == 1:

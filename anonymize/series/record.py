@@ -83,8 +83,7 @@ DEFERRED = "deferred"
 
 
 def shown_again(published: PublishedValues, current: CurrentPeople) -> Bools:
-    """(rows,) who of those that were released before is shown; people who left are rows of their own where departures
-    are deferred."""
+    """(rows,) who of those released before is shown; where departures are deferred, people who left are rows, too."""
     members = published.members
     present = np.bincount(current.history[~current.newcomers & ~current.gone], minlength=len(members))
     if published.state.departures != DEFERRED:
@@ -189,8 +188,8 @@ class Attendance:
         return pl.concat([everybody_before, fresh], how="diagonal")
 
     def on_record(self, base: SeriesState, rows: Ints) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
-        """What is known of the people of some rows at earlier releases, and the values of everybody then, as
-        `anonymize.verify.histories` takes it."""
+        """The people of some rows at earlier releases, and everybody's values, as `anonymize.verify.histories` takes
+        it."""
         recorded = pl.Series("recorded", self.class_of[rows])
         frame = _recorded(base, self.current.history[rows], self.current.position[rows]).with_columns(recorded)
         return frame, {name: texts.gather(codes.drop_nulls()) for name, texts, codes in _values(base)}

@@ -224,8 +224,7 @@ Run = Callable[[Request, Table, tuple[Requirement, ...]], SearchResult]
 
 @dataclass(frozen=True)
 class SeriesClasses:
-    """The result of the search. `recoding`: the classes. `levels`: those of the newcomers' classes, None for regions.
-    `edges`: what intervals may show."""
+    """The classes, as a `recoding`; the `levels` of newcomers, None for regions; `edges`: what intervals may show."""
 
     recoding: Recoding
     levels: tuple[int, ...] | None

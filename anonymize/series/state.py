@@ -200,8 +200,8 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def load(path: str | Path) -> SeriesState:
-    """Reads a state, as it stands. Raises UsageError where there is none, DataError where it cannot be read, is of
-    another version, or is damaged."""
+    """Reads a state. Raises UsageError without one, DataError for another version, or if it is damaged or
+    unreadable."""
     return _read(path)[0]
 
 
@@ -320,8 +320,7 @@ def carried_on(
 
 
 def without_last(state: SeriesState) -> SeriesState:
-    """The state as it was before its last release, of which it has at least two: people who were in no input before are
-    gone."""
+    """The state before its last release, of at least two; without people who were in no input before."""
     last = len(state.releases) - 1
     before = pl.Series(state.people["since"].to_numpy() < last)
     values = [value_column(last, index) for index in range(len(state.values))]

@@ -78,8 +78,8 @@ class Queries:
 
 
 def values(domains: Sequence[Domain], leaves: Ints) -> Floats:
-    """(boxes, attributes) what leaves stand for: numbers, or their own positions, which are those of a column of
-    numbers without any value as well."""
+    """(boxes, attributes) the numbers that leaves stand for; of categories and columns without values, their
+    positions."""
     columns = [
         domain.values[np.minimum(codes, len(domain.values) - 1)]
         if isinstance(domain, Numeric) and len(domain.values)

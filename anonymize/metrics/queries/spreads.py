@@ -77,8 +77,8 @@ def positions(words: Words) -> Ints:
 
 
 def ranks(values: NDArray[Any], thresholds: NDArray[Any]) -> Ints:
-    """(items,) how many of the thresholds, which ascend, are at or below each value. If there are many codes and few
-    values, each value is looked up once."""
+    """(items,) how many of the ascending thresholds are at or below each value; codes below the items are looked up
+    once."""
     if np.issubdtype(values.dtype, np.integer) and len(values) and values.min() >= 0 and values.max() < len(values):
         every = np.searchsorted(thresholds, np.arange(values.max() + 1), "right").astype(np.int64)
         return np.asarray(every.take(values))
@@ -147,8 +147,7 @@ class Spreads:
 
     @cached_property
     def points(self) -> bool:
-        """Whether every region is a single point, and a whole number where ends are: one that meets a range lies in it
-        then, to the last digit."""
+        """Whether every region is a single point, or whole number: one that meets a range then lies in it, exactly."""
         whole = self.whole & (self.scale == 1.0) & (np.floor(self.start) == self.start)
         return bool((np.isinf(self.start) | (self.flat > 0) | whole).all())
 
