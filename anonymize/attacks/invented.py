@@ -140,23 +140,16 @@ def _guesses(rows: PointRows, points: Floats, sizes: Mapping[str, int]) -> dict[
     for batch, _, near in rows.nearest(points, range(rows.known)):
         for name, column in columns.items():
             values = rows.points[:, column]
+            number = np.maximum(near.sum(axis=1), 1)
             if rows.numeric[column]:
-                guesses[name][batch] = _share_right(near, values, points[batch, column])
+                truths = points[batch, column][:, None]
+                close = np.abs(values - truths) <= TOLERANCE * np.abs(truths)
+                guesses[name][batch] = (near & close).sum(axis=1) / number
             else:
-                guesses[name][batch] = _shares(near, values.astype(np.int64), sizes[name])
+                codes = values.astype(np.int64) + 1  # 0 where a row has no value
+                counts = [np.bincount(codes[each], minlength=sizes[name] + 1)[1:] for each in near]
+                guesses[name][batch] = np.array(counts) / number[:, None]
     return guesses
-
-
-def _shares(near: Bools, codes: Ints, size: int) -> Floats:
-    """(people, size) the share of each value among the rows near to each, by codes that are -1 where a row has none."""
-    counts = [np.bincount(codes[each] + 1, minlength=size + 1)[1:] for each in near]
-    return np.asarray(np.array(counts) / np.maximum(near.sum(axis=1), 1)[:, None])
-
-
-def _share_right(near: Bools, values: Floats, truths: Floats) -> Floats:
-    """(people,) the share of the rows near to each whose number is within the tolerance of the person's."""
-    close = np.abs(values - truths[:, None]) <= TOLERANCE * np.abs(truths[:, None])
-    return np.asarray((near & close).sum(axis=1) / np.maximum(near.sum(axis=1), 1))
 
 
 def _numbers_guessed(values: Floats, right: list[Floats], truths: list[Floats], about: str) -> Success:

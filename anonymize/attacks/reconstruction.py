@@ -261,7 +261,7 @@ def _refinements(scene: Scene, members: Ints, fewest: int) -> list[Ints]:
         column_codes = codes[:, column]
         if (column_codes < 0).any() or column_codes.min() == column_codes.max():
             continue
-        for part in _branches(tree, column_codes) if tree is not None else _halves(column_codes):
+        for part in [_branches(tree, column_codes)] if tree is not None else _halves(column_codes):
             if np.bincount(part).min() >= fewest:
                 refinements.append(part)
                 break
@@ -275,12 +275,11 @@ def _halves(codes: Ints) -> list[Ints]:
     return [each for each in cuts if 0 < each.sum() < len(each)]
 
 
-def _branches(tree: Taxonomy, codes: Ints) -> list[Ints]:
+def _branches(tree: Taxonomy, codes: Ints) -> Ints:
     """The branches below the lowest node that covers all."""
     node = tree.lca(codes.min()[None], codes.max()[None])[0]
-    below = np.flatnonzero(tree.parent == node)
-    starts = np.sort(tree.start[below])
-    return [np.unique(np.searchsorted(starts, codes, side="right"), return_inverse=True)[1]]
+    starts = np.sort(tree.start[tree.parent == node])
+    return np.unique(np.searchsorted(starts, codes, side="right"), return_inverse=True)[1]
 
 
 def _believed(

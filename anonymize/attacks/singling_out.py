@@ -211,7 +211,8 @@ def _narrowest(scene: Scene, classes: Ints) -> tuple[Floats, ShownRows]:
         sums = np.concatenate([[0.0], shares.cumsum()])
         whole = np.maximum(cells.sums(shares), 1e-300)
         tree = scene.trees[column] if scene.trees else None
-        hidden = [_hidden(each, classes, column) for each in (release.hidden_low, release.hidden_high)]
+        ends = (release.hidden_low, release.hidden_high)
+        hidden = [np.zeros(len(classes), np.bool_) if each is None else each[classes, column] for each in ends]
         for owner, start, stop in _parts(tree, cells, *hidden):
             share = np.clip((sums[stop + 1] - sums[start]) / whole[owner], 0.0, 1.0)
             chance = _alone(release.sizes[classes][owner], share, certain=tree is None)
@@ -226,10 +227,6 @@ def _narrowest(scene: Scene, classes: Ints) -> tuple[Floats, ShownRows]:
         for column, each in release.gapped.items()
     }
     return best, ShownRows(low, high, np.arange(len(classes)), gapped=gapped)
-
-
-def _hidden(ends: Bools | None, classes: Ints, column: int) -> Bools:
-    return np.zeros(len(classes), np.bool_) if ends is None else ends[classes, column]
 
 
 def _parts(
@@ -250,14 +247,11 @@ def _parts(
         owner, start, stop = (each[cells.gapped.which[cells.runs()[0]] >= 0] for each in cells.runs())
         nth = np.arange(len(owner)) - np.searchsorted(owner, owner)
         entries = [tuple(each[nth == n] for each in (owner, start, stop)) for n in range(int(nth.max(initial=-1)) + 1)]
-    below = [np.flatnonzero(tree.parent == node) for node in np.unique(nodes)]
-    most = max((len(each) for each in below), default=0)
-    table = np.full((len(below), most), -1)
-    for place, branches in enumerate(below):
-        table[place, : len(branches)] = branches
-    which = np.unique(nodes, return_inverse=True)[1]
-    for branch in range(most):
-        node = table[which, branch] if len(wide) else np.zeros(0, np.int64)
+    distinct, which = np.unique(nodes, return_inverse=True)
+    below = [np.flatnonzero(tree.parent == node) for node in distinct]
+    for nth_branch in range(max((len(each) for each in below), default=0)):
+        branches = np.array([each[nth_branch] if nth_branch < len(each) else -1 for each in below])
+        node = branches[which]
         some = node >= 0
         entries.append((wide[some], tree.start[node[some]], tree.stop[node[some]] - 1))
     return entries

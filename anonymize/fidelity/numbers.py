@@ -96,9 +96,12 @@ class NumbersBoth:
         if min(len(before), len(after)) < 3:
             return {}
         own, other = (SampleMoments.of(names, each) for each in (before, after))
+        values, others = (np.sort(np.linalg.eigvalsh(each.correlations))[::-1] for each in (own, other))
+        counted = values > COLLINEAR  # the others are those of columns that follow from each other
+        change = float((np.abs(values - others)[counted] / values[counted]).sum())
         block = {
             **_moved(own, other),
-            "eigenvalues": _eigenvalues(own.correlations, other.correlations),
+            "eigenvalues": {"change": change, "counted": int(counted.sum())},
             "regression_overlap": _overlap(before, after),
         }
         reasons = {name: why_not(self.known.get(name)) or why_not_together(name, names, self.known) for name in names}
@@ -142,14 +145,6 @@ def _complete(side: Mapping[str, Floats], names: list[str]) -> Floats:
     """(rows, columns) the rows in which no column is missing."""
     values = np.column_stack([side[name] for name in names])
     return np.asarray(values[~np.isnan(values).any(axis=1)])
-
-
-def _eigenvalues(before: Floats, after: Floats) -> dict[str, Any]:
-    """How far eigenvalues of correlations are from what they were, relative to that: in all, and of how many that are
-    not those of columns which follow from others."""
-    own, other = (np.sort(np.linalg.eigvalsh(each))[::-1] for each in (before, after))
-    counted = own > COLLINEAR
-    return {"change": float((np.abs(own - other)[counted] / own[counted]).sum()), "counted": int(counted.sum())}
 
 
 def _overlap(before: Floats, after: Floats) -> dict[str, Any] | None:

@@ -53,23 +53,18 @@ from anonymize.spec import Rule
 from anonymize.table import Attribute, Table
 
 # --- associations -----------------------------------------------------------------------------------------------------
-# How strongly quasi-identifiers go together, and the weights that follow from it.
-#
 # The association of two attributes is a number from 0 to 1, whatever their kinds, computed from the raw values:
 #
 # - two numbers: the absolute value of Pearson's correlation, over the rows where neither is missing;
 # - two categories: Cramer's V, corrected for the bias of few rows (Bergsma 2013), missing being one more category;
 # - a number and a category: the correlation ratio, the root of the share of the number's variance that lies between the
 #   categories, corrected for their number in the same way (epsilon squared, Kelley 1935), over the rows where the
-#   number
-#   is not missing.
+#   number is not missing.
 #
-# Without the corrections an attribute of many values would seem to go with every other. A column with a single value
-# goes with none: 0. The weight of an attribute is 1 - the mean of its associations with the others, over the sum of
-# these; all are equal where every association is 1.
-#
-# Source: Morton, Mahoui, Gibson, Yechuri, An enhanced utility-driven data anonymization method, section 4, which asks
-# for a weight that is the higher the less an attribute correlates with the others, and leaves the measure open.
+# Without the corrections an attribute of many values would seem to be associated with every other. A column with a
+# single value is associated with none: 0. The weight of an attribute is 1 - the mean of its associations with the
+# others, over the sum of these; all are equal where every association is 1. The source asks for a weight that is higher
+# for an attribute that correlates less with the others, and leaves the measure open.
 
 
 def independence_weights(attributes: Sequence[Attribute]) -> Floats:
@@ -186,7 +181,9 @@ def worths(attribute: Attribute, weight: float) -> Floats:
     if attribute.research_value is not None:
         missing = attribute.hierarchy.height + 1 - len(attribute.research_value)
         return np.array([*attribute.research_value, *[0.0] * missing])
-    return weight * level_values(attribute)
+    over = attribute.generalization
+    shares = node_share(over.hierarchy) if over.numbers is None else spread_share(attribute)
+    return np.asarray(weight * (shares * kept_share(over, attribute.rules)))
 
 
 def scaled_weights(attributes: Sequence[Attribute], weights: Weights) -> Floats:
@@ -210,13 +207,6 @@ def leaf_rows(attribute: Attribute) -> Ints:
     """(leaves,) rows of each leaf of the attribute's hierarchy."""
     leaves = attribute.generalization.leaf_of(attribute.codes)
     return np.bincount(leaves, attribute.counts, minlength=attribute.hierarchy.size).astype(np.int64)
-
-
-def level_values(attribute: Attribute) -> Floats:
-    """(levels,) research value of each level at weight 1, by detail and rules."""
-    over = attribute.generalization
-    shares = node_share(over.hierarchy) if over.numbers is None else spread_share(attribute)
-    return np.asarray(shares * kept_share(over, attribute.rules))
 
 
 def spread_share(attribute: Attribute) -> Floats:

@@ -75,16 +75,12 @@ class TextFrequencySet:
             codes = [_tidy(own, categories, wild) for own, (_, categories) in zip(codes, names, strict=True)]
         columns = _by_attribute(codes, [len(columns) for columns in attributes])
         weights = None if weight is None else rows["weight"].to_numpy()
-        counted = _counted(columns, weights) if units is None else _counted(*_once(columns, weights, units))
+        once: slice | Ints = slice(None)
+        if units is not None:
+            people = units.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical().to_numpy()
+            once = np.sort(_firsts(*_combined([*columns, people])))
+        counted = _counted([each[once] for each in columns], None if weights is None else weights[once])
         return replace(counted, of_row=_in_order(*_combined(columns))) if by_row else counted
-
-
-def _once(columns: list[NDArray[Any]], weights: Floats | None, units: pl.Series) -> tuple[list[NDArray[Any]], Any]:
-    """The first row of each individual with each combination."""
-    people = units.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical().to_numpy()
-    labels, count = _combined([*columns, people])
-    first = np.sort(_firsts(labels, count))
-    return [column[first] for column in columns], None if weights is None else weights[first]
 
 
 def _firsts(labels: Ints, count: int) -> Ints:

@@ -65,10 +65,6 @@ class Subjects:
             weights[..., self.missing] = -np.inf
         return weights
 
-    def of_original(self) -> Ints:
-        """(count,) the most frequent value of each combination in the original."""
-        return self.most_frequent(self.groups, self.values.astype(np.int64), np.ones(len(self.values)))
-
     def most_frequent(self, groups: Ints, values: Ints, weights: Floats) -> Ints:
         """(count,) the value of each combination that weighs most, the first of several, given the combination, the
         value and the weight of entries (m,) in any order; that of everybody for a combination without entries."""
@@ -79,19 +75,20 @@ class Subjects:
         if not len(groups):
             return guesses
         pairs, totals = summed_by_key(groups * self.size + values, weights)
-        owners, held = pairs // self.size, pairs % self.size
-        rank = np.lexsort((-held, np.round(totals, 9), owners))
+        owners, values = np.divmod(pairs, self.size)
+        rank = np.lexsort((-values, np.round(totals, 9), owners))
         last = rank[np.append(np.flatnonzero(np.diff(owners[rank])), len(rank) - 1)]
-        guesses[owners[last]] = held[last]
+        guesses[owners[last]] = values[last]
         return guesses
 
 
 def _compared(people: Subjects, guesses: Ints, totals: Floats) -> Guesses:
-    """A guess (count,) beside those to compare it with. `totals` (size,): how frequent each value is in the release."""
+    """A guess (count,), and those to compare it with. `totals` (size,): how frequent each value is in the release."""
+    original = people.most_frequent(people.groups, people.values.astype(np.int64), np.ones(len(people.values)))
     return {
         "success": people.right(guesses),
         "baseline": people.right(people.everybody(totals)),
-        "original": people.right(people.of_original()),
+        "original": people.right(original),
     }
 
 
@@ -117,13 +114,9 @@ def of_channels(quasi: Sequence[Seen], sensitive: Seen, missing: int | None) -> 
     factors = [(1.0, 0.0), *(channels.inverse(each.p, each.size) for each in (*moved, sensitive))]
     estimate = channels.apply(factors, joint)
     totals = estimate.reshape(-1, people.size).sum(axis=0)
-    return _compared(people, _guesses(people, estimate, totals), totals)
-
-
-def _guesses(people: Subjects, estimate: Floats, totals: Floats) -> Ints:
-    """(count,) the largest cell of each combination; where none is above 0, that of everybody."""
-    cells = people.present(estimate.reshape(people.count, people.size))
-    return np.where(cells.max(axis=1) > 0, cells.argmax(axis=1), people.everybody(totals))
+    values = people.present(estimate.reshape(people.count, people.size))
+    guesses = np.where(values.max(axis=1) > 0, values.argmax(axis=1), people.everybody(totals))
+    return _compared(people, guesses, totals)
 
 
 def of_buckets(people: Subjects, buckets: NDArray[np.int32]) -> Guesses:

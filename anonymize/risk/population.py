@@ -137,12 +137,12 @@ def _independent(frequency: TextFrequencySet) -> tuple[Floats, float]:
 
 def _of_pairs(frequency: TextFrequencySet) -> tuple[Floats, float]:
     """A log-linear fit with all pairs: margins of two attributes as they are. Raises ValueError for too many cells."""
-    codes, shape = _dense(frequency)
-    if math.prod(shape) > FITTED_CELLS:
-        raise ValueError(
-            f"pairs are fitted to at most {FITTED_CELLS} cells, and these quasi-identifiers have {math.prod(shape)}"
-        )
-    table = np.full(shape, frequency.rows / max(math.prod(shape), 1))
+    numbered = [np.unique(codes, return_inverse=True) for codes in frequency.codes]
+    codes, shape = [codes for _, codes in numbered], tuple(len(values) for values, _ in numbered)
+    cells = math.prod(shape)
+    if cells > FITTED_CELLS:
+        raise ValueError(f"pairs are fitted to at most {FITTED_CELLS} cells, and these quasi-identifiers have {cells}")
+    table = np.full(shape, frequency.rows / max(cells, 1))
     margins = list(_margins(frequency, codes, shape))
     for _ in range(ROUNDS):
         changed = 0.0
@@ -154,12 +154,6 @@ def _of_pairs(frequency: TextFrequencySet) -> tuple[Floats, float]:
         if changed <= CLOSE * max(frequency.rows, 1):
             break
     return table[tuple(codes)], float((table**2).sum())
-
-
-def _dense(frequency: TextFrequencySet) -> tuple[list[Any], tuple[int, ...]]:
-    """The codes of each attribute without gaps, and how many there are."""
-    numbered = [np.unique(codes, return_inverse=True) for codes in frequency.codes]
-    return [codes for _, codes in numbered], tuple(len(values) for values, _ in numbered)
 
 
 def _margins(frequency: TextFrequencySet, codes: list[Any], shape: tuple[int, ...]) -> Iterator[tuple[Any, Floats]]:

@@ -3,8 +3,8 @@
 **Reserve.** When n people come into a class, each of them is still there after `LASTING` releases with the same
 probability, which the series shows; those who stay are withheld once they are fewer than k. Classes that are cut at k +
 r have from k + r to 2 (k + r) - 1 people, taken here as equally likely. The reserve is the smallest r with which the
-expected share of people withheld is at most `SHARE`. One more is taken to have left than have, so that a quiet start
-promises nothing.
+expected share of people withheld is at most `SHARE_WITHHELD`. One more is taken to have left than have, so that a quiet
+start promises nothing.
 
 **Guarantee.** People of one history in one class are a *group*. A group meets the guarantee when it has at least k
 people, and among them every model that is required per class holds. A class needs nothing beside: it is made of groups,
@@ -48,9 +48,9 @@ from anonymize.table.encode import code_type
 
 LASTING = 12
 """Releases that a class should last for."""
-SHARE = 0.005
-FIRST = 2
-"""Where nothing is known yet."""
+SHARE_WITHHELD = 0.005
+FIRST_RESERVE = 2
+"""People of a reserve where nothing is known yet."""
 MOST_RESERVED = 50
 """People of a reserve at most."""
 
@@ -61,13 +61,12 @@ def reserve_of(given: int | None, state: SeriesState | None, k: int, *, deferred
         return given
     if deferred:
         return 0
-    released = sum(release.people["before"] for release in state.releases) if state is not None else 0
-    left = sum(release.people["departed"] for release in state.releases) if state is not None else 0
+    counts = [] if state is None else [release.people for release in state.releases]
+    released, left = (sum(each[name] for each in counts) for name in ("before", "departed"))
     if not released:
-        return FIRST
-    return next(
-        (r for r in range(MOST_RESERVED) if withheld(k, r, (left + 1) / (released + 1)) <= SHARE), MOST_RESERVED
-    )
+        return FIRST_RESERVE
+    turnover = (left + 1) / (released + 1)
+    return next((r for r in range(MOST_RESERVED) if withheld(k, r, turnover) <= SHARE_WITHHELD), MOST_RESERVED)
 
 
 def withheld(k: int, reserve: int, turnover: float) -> float:
@@ -179,7 +178,9 @@ class PublishedValues:
             codes = column.codes[people].astype(np.int64)
             for kinds in _kinds(column, codes):
                 known = kinds >= 0
-                commonest = [known, -_how_often(pair, kinds), kinds]
+                keys = pair * (int(kinds.max(initial=0)) + 2) + kinds + 1
+                _, number, counts = np.unique(keys, return_inverse=True, return_counts=True)
+                commonest = [known, -counts[number], kinds]
                 yield _first(people, pair, sizes, commonest)
                 for value in self._protected(column, whole, codes):
                     yield _first(people, pair, sizes, [known, codes != value, *commonest[1:]])
@@ -205,20 +206,8 @@ def _batches(rows: Ints) -> Iterator[slice]:
 
 def _kinds(column: SensitiveColumn, codes: Ints) -> Iterator[Ints]:
     """(n,) what values are counted as, below 0 where they do not count: each separately; then those alike as one."""
-    yield codes if column.missing is None else np.where(codes == column.missing, -1, codes)
-    if column.together is not None:
-        yield (
-            column.together[codes]
-            if column.missing is None
-            else np.where(codes == column.missing, -1, column.together[codes])
-        )
-
-
-def _how_often(pair: Ints, kinds: Ints) -> Ints:
-    """(n,) how many of its pair have the kind of each."""
-    keys = pair * (int(kinds.max(initial=0)) + 2) + kinds + 1
-    _, number, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    return np.asarray(counts[number])
+    for kinds in [codes] if column.together is None else [codes, column.together[codes]]:
+        yield kinds if column.missing is None else np.where(codes == column.missing, -1, kinds)
 
 
 def _first(people: Ints, pair: Ints, sizes: Ints, keys: Sequence[NDArray[Any]]) -> tuple[Ints, Ints, Ints]:
@@ -261,10 +250,8 @@ def check_values_stay(state: SeriesState, current: CurrentPeople, columns: Itera
         now = released_codes(state.values[column.name], column)[1].to_numpy()
         if changed := np.count_nonzero((before >= 0) & (before != now)):
             message = f"{column.name}: {changed} people have another value than was published of them"
-            hint = (
-                "a model of values holds over time only where they stay: start a new series, or require no model of it"
-            )
-            problems.append(Problem(message, hint=hint))
+            hint = "a model of values holds over time only where they stay: start a new series, or require no model"
+            problems.append(Problem(message, hint=f"{hint} of it"))
     if problems:
         raise DataError(problems)
 

@@ -94,16 +94,11 @@ def _fixed(tails: Tails, attribute: Attribute, edges: Edges) -> Tails:
     domain = attribute.domain
     if attribute.name not in edges or not isinstance(domain, Numeric):
         return tails
-    ends = edges[attribute.name]
-    nothing = Window(len(domain.values), -1)
-    window = nothing if ends is None else Window(*_within(domain, *ends))
+    ends, window = edges[attribute.name], Window(len(domain.values), -1)
+    if ends is not None:
+        first, stop = np.searchsorted(domain.values, ends[0]), np.searchsorted(domain.values, ends[1], side="right")
+        window = Window(int(first), int(stop) - 1)
     return FixedTails(tails.units, tails.least, tails.counts, fixed=window)
-
-
-def _within(domain: Numeric, low: float, high: float) -> tuple[int, int]:
-    """The codes of the first and the last number between two."""
-    first, stop = np.searchsorted(domain.values, low), np.searchsorted(domain.values, high, side="right")
-    return int(first), int(stop) - 1
 
 
 def edges_of(table: Table, rows: NDArray[np.uint32], output: Output) -> dict[str, tuple[float, float] | None]:
