@@ -1,4 +1,5 @@
-"""Utility metrics: what a release has lost. One metric, one file; those of one to three lines are here.
+"""Utility metrics: what a release has lost. One metric, one file; those whose formula takes one to three lines are
+here, a function each, whose docstring is the manual.
 
 `METRICS` are those that every report has. What `evaluate` adds needs the original, and is in `measures`.
 """
@@ -10,40 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.metrics import research_value
-from anonymize.metrics.base import DRAWN, OF_CELLS, Bounds, Goal, Metric, View, computed, undefined
-from anonymize.records import dataclass
-
-# --- formulas ---------------------------------------------------------------------------------------------------------
-# Metrics whose formula takes one to three lines, a function each. Its docstring is the manual, as a module's is
-# elsewhere.
-
-Compute = Callable[[View], float | None]
-
-
-@dataclass
-class Formula:
-    """A metric that a function computes: the members of `Metric`. Its docstring is the function's."""
-
-    ID: str
-    GOAL: Goal
-    BOUNDS: Bounds
-    FORMULA: str
-    MEANING: str
-    SUM: bool
-    compute: Compute
-    DEFINED_FOR: frozenset[str] = OF_CELLS
-
-    def __post_init__(self) -> None:
-        self.__doc__ = self.compute.__doc__
+from anonymize.metrics.base import DRAWN, Bounds, Compute, Goal, Metric, View, computed, undefined
+from anonymize.metrics.research_value import RESEARCH_VALUE
 
 
 def formula(
     name: str, goal: Goal, bounds: Bounds, text: str, *, meaning: str, over_rows: bool = False
-) -> Callable[[Compute], Formula]:
-    """Makes a function the metric of this name. `text`: how it is computed, in a sentence. `meaning`: what stands
-    beside the figure. `over_rows`: whether it is a sum over rows."""
-    return lambda compute: Formula(name, goal, bounds, text, meaning, over_rows, compute)
+) -> Callable[[Compute], Metric]:
+    """Makes a function the metric of this name, from the first six members of `Metric`."""
+    return lambda compute: Metric(name, goal, bounds, text, meaning, over_rows, compute)
 
 
 @formula(
@@ -235,7 +211,7 @@ METRICS: dict[str, Metric] = {
         normalized_class_size,
         precision,
         loss,
-        research_value,
+        RESEARCH_VALUE,
         suppressed_share,
     )
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
 
@@ -89,8 +89,12 @@ def _of_sets(attribute: Attribute, partition: Partition) -> float:
     return float(values[several] @ sizes[several]) / attribute.domain.size
 
 
-class Metric(Protocol):
-    """The members of a metric: a module, or a function of this package. Its docstring is the manual."""
+Compute = Callable[[View], float | None]
+
+
+@dataclass
+class Metric:
+    """A metric. Its own docstring is the `manual`, that of `compute` where there is none."""
 
     ID: str
     """Key in the report."""
@@ -101,14 +105,17 @@ class Metric(Protocol):
     FORMULA: str
     """How it is computed, in a sentence."""
     MEANING: str
-    """What it says, in the few words that stand beside the figure."""
+    """What it says, in the few words next to the figure."""
     SUM: bool
     """It is a sum over rows: it grows with the table, and compares releases of one table alone."""
-    DEFINED_FOR: frozenset[str]
+    compute: Compute
+    """The figure; None where the metric is not defined for the release."""
+    DEFINED_FOR: frozenset[str] = OF_CELLS
     """The meanings that columns may have."""
+    manual: str | None = None
 
-    def compute(self, view: View) -> float | None:
-        """The figure; None where the metric is not defined for the release."""
+    def __post_init__(self) -> None:
+        self.__doc__ = self.manual or self.compute.__doc__
 
 
 class Declaring(Protocol):

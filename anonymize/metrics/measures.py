@@ -207,7 +207,8 @@ class QueryError:
 
     @staticmethod
     def measure(evidence: Evidence) -> dict[str, Any] | None:
-        """The figures that are described above. None where there are no queries."""
+        """`mean` and `median` relative error, the number of `queries`, and those of them that were `empty`; and more,
+        see above. None where there are no queries."""
         queries = evidence.queries
         if queries is None:
             return None
@@ -265,7 +266,8 @@ class Distances:
 
     @staticmethod
     def measure(evidence: Evidence) -> dict[str, Any] | None:
-        """By attribute. None where no rows are released, or nothing passes through."""
+        """By attribute: `cells` of the joint table, and the figures. None where no rows are released, or nothing passes
+        through."""
         return distance_figures(evidence.joints) if len(evidence.sizes) else None
 
 

@@ -48,7 +48,7 @@ from anonymize.classes import Bools, Codes, Floats, Ints, Runs
 from anonymize.domain.generalization import Generalization, in_force
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.metrics.base import OF_CELLS, Bounds, Goal, View
+from anonymize.metrics.base import Metric, View
 from anonymize.spec import Rule
 from anonymize.table import Attribute, Table
 
@@ -146,14 +146,6 @@ def _cramers_v(one: Codes, other: Codes) -> float:
 
 # --- research value ---------------------------------------------------------------------------------------------------
 
-ID = "research_value"
-GOAL: Goal = "higher"
-BOUNDS: Bounds = (0.0, None)
-FORMULA = "The sum over the attributes of the research value of the released level; None for another recoding model."
-MEANING = "worth of the levels by weights and rules, 0 to 1"
-SUM = False
-DEFINED_FOR = OF_CELLS
-
 Weights = Literal["given", "correlation"]
 
 
@@ -163,6 +155,18 @@ def compute(view: View) -> float | None:
         return None
     values = values_of(view.attributes, view.weights)
     return float(sum(of_level[level] for of_level, (level, _) in zip(values, view.levels, strict=True)))
+
+
+RESEARCH_VALUE = Metric(
+    "research_value",
+    "higher",
+    (0.0, None),
+    "The sum over the attributes of the research value of the released level; None for another recoding model.",
+    "worth of the levels by weights and rules, 0 to 1",
+    SUM=False,
+    compute=compute,
+    manual=__doc__,
+)
 
 
 def research_values(table: Table) -> list[Floats]:

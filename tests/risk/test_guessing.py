@@ -23,7 +23,8 @@ def test_the_original_is_attacked_person_by_person(pairs: list[tuple[int, int]],
     present = [pair for pair in pairs if pair[1] != missing]
     hits = sum(max(held[group].values()) for group in {group for group, _ in present})
     right = Subjects(groups, values, 3, 4, missing)
-    assert right.right(right.of_original()) == (pytest.approx(hits / len(present)) if present else None)
+    guesses = right.most_frequent(groups, values.astype(np.int64), np.ones(len(values)))
+    assert right.right(guesses) == (pytest.approx(hits / len(present)) if present else None)
 
 
 @given(people)
