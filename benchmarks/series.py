@@ -1,15 +1,15 @@
-"""A series of nightly releases of Adult: what it withholds, holds back and loses, checked by thirty lines of its own.
+"""A series of releases of Adult: what it withholds, holds back and loses, checked by thirty lines of this script.
 
-    python benchmarks/nights.py [--data FOLDER] [--nights 12] [--command mondrian] [--wait N] [--departures deferred]
-    python benchmarks/nights.py [--data FOLDER] [--command mondrian] --kills 50 | --reserve
+    python benchmarks/series.py [--data FOLDER] [--releases 12] [--command mondrian] [--wait N] [--departures deferred]
+    python benchmarks/series.py [--data FOLDER] [--command mondrian] --kills 50 | --reserve
 
-Adult grows by 1 % and loses 0.5 % a night: who leaves is drawn, newcomers are bootstrapped from the rows and have new
-keys. Every night is released after the one before (k = 10, l = 2 of the occupation), and the first and last once more
-from scratch. Loss counts people withheld at 1, and in a second figure those held back as well. `checked` reads inputs,
-links and releases and nothing else, and imports nothing of anonymize.
-With --kills, runs of a second night of fewer rows are ended by SIGKILL at random moments, every second one of them when
-files are about to take their places: after each, the series is as it was before or as it is after that night, and the
-release is that of the state.
+From release to release Adult grows by 1 % and loses 0.5 %: who leaves is drawn, newcomers are bootstrapped from the
+rows and have new keys. Each input is released after the one before (k = 10, l = 2 of the occupation), and the first and
+last once more from scratch. Loss counts people withheld at 1, and in a second figure those held back as well. `checked`
+reads inputs, links and releases and nothing else, and imports nothing of anonymize.
+With --kills, runs of a second release of fewer rows are ended by SIGKILL at random moments, every second one of them
+when files are about to take their places: after each, the series is as it was before or as it is after that release,
+and the file is that of the state.
 With --reserve, what happens to classes that nobody mends: see docs/over-time.md.
 """
 
@@ -38,7 +38,7 @@ HOME = Path(__file__).resolve().parents[1]
 K, L = 10, 2
 GROWTH, LOSS = 0.01, 0.005
 COLUMNS: tuple[str, ...] = (
-    "night",
+    "release",
     "people",
     "withheld",
     "held back",
@@ -53,7 +53,7 @@ Rows = list[list[str]]
 
 
 def spec(wait: int | None = None, departures: str = "unseen") -> str:
-    """Adult with the occupation as what is sensitive. `wait`: how many nights newcomers may wait for others."""
+    """Adult with the occupation as what is sensitive. `wait`: how many releases newcomers may wait for others."""
     lines = (HOME / "configs" / "adult.yaml").read_text(encoding="utf-8").split("privacy:")[0].splitlines()
     kept = [line.replace("../hierarchies", str(HOME / "hierarchies")) for line in lines if "occupation:" not in line]
     return (
@@ -70,19 +70,19 @@ def spec(wait: int | None = None, departures: str = "unseen") -> str:
     )
 
 
-# --- the table, night by night ---------------------------------------------------------------------------------------
+# --- the inputs ------------------------------------------------------------------------------------------------------
 
 
-def first_night(data: Path) -> tuple[list[str], Rows]:
+def first_input(data: Path) -> tuple[list[str], Rows]:
     """The header, and everybody with a key."""
     header, *rows = csv.reader((data / "adult.csv").open(encoding="utf-8"), delimiter=";")
     return ["id", *header], [[f"p{number}", *row] for number, row in enumerate(rows)]
 
 
-def next_night(rows: Rows, originals: Rows, night: int, draw: random.Random) -> Rows:
+def next_input(rows: Rows, originals: Rows, index: int, draw: random.Random) -> Rows:
     """Those who stay, and newcomers."""
     stay = [row for row in rows if draw.random() >= LOSS]
-    return stay + [[f"n{night}.{number}", *draw.choice(originals)[1:]] for number in range(round(len(rows) * GROWTH))]
+    return stay + [[f"n{index}.{number}", *draw.choice(originals)[1:]] for number in range(round(len(rows) * GROWTH))]
 
 
 def write(path: Path, header: list[str], rows: Rows) -> None:
@@ -100,14 +100,14 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter=";"))
 
 
-def released(folder: Path, night: int) -> dict[str, tuple[tuple[str, ...], str]]:
-    """Of everybody who was released, the class shown and the value, by the link of that night."""
-    people = [row["id"] for row in read(folder / f"in{night}.csv")]
-    link = json.loads((folder / f"link{night}.json").read_text())
+def released(folder: Path, index: int) -> dict[str, tuple[tuple[str, ...], str]]:
+    """Of everybody who was released, the class shown and the value, by its link."""
+    people = [row["id"] for row in read(folder / f"in{index}.csv")]
+    link = json.loads((folder / f"link{index}.json").read_text())
     whose = [people[number - 1] if number else "" for number in link["input_rows"]]
     for place, sha256, number in link.get("earlier", ()):
-        whose[place - 1] = inputs(folder, night)[sha256][number - 1]
-    rows = read(folder / f"out{night}.csv")
+        whose[place - 1] = inputs(folder, index)[sha256][number - 1]
+    rows = read(folder / f"out{index}.csv")
     passing = ("occupation", "salary-class")
     return {
         person: (tuple(text for name, text in row.items() if name not in passing), row["occupation"])
@@ -116,21 +116,21 @@ def released(folder: Path, night: int) -> dict[str, tuple[tuple[str, ...], str]]
 
 
 @cache
-def inputs(folder: Path, night: int) -> dict[str, list[str]]:
-    """The people of each input before a night, by the hash of the input."""
-    paths = [folder / f"in{number}.csv" for number in range(night)]
+def inputs(folder: Path, index: int) -> dict[str, list[str]]:
+    """The people of each input before this one, by the hash of the input."""
+    paths = [folder / f"in{number}.csv" for number in range(index)]
     return {hashlib.sha256(path.read_bytes()).hexdigest(): [row["id"] for row in read(path)] for path in paths}
 
 
-def checked(nights: Sequence[dict[str, tuple[tuple[str, ...], str]]], *, everybody: bool) -> tuple[int, int]:
-    """The fewest people of one history on the last night, and the fewest values that these had in any release.
+def checked(releases: Sequence[dict[str, tuple[tuple[str, ...], str]]], *, everybody: bool) -> tuple[int, int]:
+    """The fewest people of one history in the last release, and the fewest values that these had in any release.
     `everybody`: those count, too, who are in an earlier release alone."""
-    people = set().union(*nights) if everybody else set(nights[-1])
+    people = set().union(*releases) if everybody else set(releases[-1])
     groups: dict[tuple[Any, ...], list[str]] = defaultdict(list)
     for who in people:
-        groups[tuple(night[who][0] if who in night else None for night in nights)].append(who)
+        groups[tuple(each[who][0] if who in each else None for each in releases)].append(who)
     values = [
-        len({night[who][1] for who in group}) for group in groups.values() for night in nights if group[0] in night
+        len({each[who][1] for who in group}) for group in groups.values() for each in releases if group[0] in each
     ]
     return min(map(len, groups.values())), min(values)
 
@@ -138,17 +138,17 @@ def checked(nights: Sequence[dict[str, tuple[tuple[str, ...], str]]], *, everybo
 # --- the commands ----------------------------------------------------------------------------------------------------
 
 
-def arguments(command: str, night: int, output: str) -> list[str]:
-    """A release of a night's input."""
-    files = ["-i", f"in{night}.csv", "-o", f"{output}{night}.csv", "-r", f"{output}{night}r.json", "--force", "-q"]
+def arguments(command: str, index: int, output: str) -> list[str]:
+    """A release of one of the inputs."""
+    files = ["-i", f"in{index}.csv", "-o", f"{output}{index}.csv", "-r", f"{output}{index}r.json", "--force", "-q"]
     return [sys.executable, "-m", "anonymize", command, "spec.yaml", *files]
 
 
-def in_series(command: str, night: int) -> list[str]:
-    """The release of a night after those before."""
-    start = "--start-series" if night == 0 else "--after"
-    own = [start, "state", "--key", "key.json", "--save-link", f"link{night}.json"]
-    return [*arguments(command, night, "out"), *own]
+def in_series(command: str, index: int) -> list[str]:
+    """The release after those before."""
+    start = "--start-series" if index == 0 else "--after"
+    own = [start, "state", "--key", "key.json", "--save-link", f"link{index}.json"]
+    return [*arguments(command, index, "out"), *own]
 
 
 def ran(command: list[str], folder: Path) -> float:
@@ -164,46 +164,46 @@ def lost(report: dict[str, Any], absent: int) -> float:
     return float((report["utility"]["gcp"] * people + absent) / (people + absent))
 
 
-def line(folder: Path, night: int, own_seconds: float, scratch: float | None, worst: tuple[int, int]) -> str:
-    """What is said of a night."""
-    report = json.loads((folder / f"out{night}r.json").read_text())
+def line(folder: Path, index: int, own_seconds: float, scratch: float | None, worst: tuple[int, int]) -> str:
+    """What is reported of a release."""
+    report = json.loads((folder / f"out{index}r.json").read_text())
     counts = report["series"]["people"]
     everybody = counts["released"] + counts["withheld"] + counts["held_back"]
     own, more = lost(report, counts["withheld"]), lost(report, counts["withheld"] + counts["held_back"])
     absent = [f"{counts[name]} ({100 * counts[name] / everybody:.2f} %)" for name in ("withheld", "held_back")]
     compared = ["", "", "", ""]
     if scratch is not None:
-        other = lost(json.loads((folder / f"scratch{night}r.json").read_text()), 0)
+        other = lost(json.loads((folder / f"scratch{index}r.json").read_text()), 0)
         compared = [f"{other:.4f}", f"{own / other:.3f}", f"{more / other:.3f}", f"{scratch:.1f}"]
-    figures = [str(night + 1), str(everybody), *absent, f"{own:.4f}", f"{more:.4f}", *map(str, worst)]
+    figures = [str(index + 1), str(everybody), *absent, f"{own:.4f}", f"{more:.4f}", *map(str, worst)]
     return "| " + " | ".join([*figures, f"{own_seconds:.1f}", *compared]) + " |"
 
 
 def series(folder: Path, data: Path, command: str, count: int, wait: int | None, departures: str) -> None:
-    """Releases and checks a series, and prints a line a night."""
+    """Releases and checks a series, and prints a line for each release."""
     (folder / "spec.yaml").write_text(spec(wait, departures))
     subprocess.run([sys.executable, "-m", "anonymize", "key", "make", "key.json", "-q"], cwd=folder, check=True)
-    header, originals = first_night(data)
-    rows, draw, nights = originals, random.Random(1), []
+    header, originals = first_input(data)
+    rows, draw, releases = originals, random.Random(1), []
     print("| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|")
-    for night in range(count):
-        rows = rows if night == 0 else next_night(rows, originals, night, draw)
-        write(folder / f"in{night}.csv", header, rows)
-        own = ran(in_series(command, night), folder)
-        scratch = ran(arguments(command, night, "scratch"), folder) if night in (0, count - 1) else None
-        nights.append(released(folder, night))
-        worst = checked(nights, everybody=departures == "deferred")
-        print(line(folder, night, own, scratch, worst), flush=True)
+    for index in range(count):
+        rows = rows if index == 0 else next_input(rows, originals, index, draw)
+        write(folder / f"in{index}.csv", header, rows)
+        own = ran(in_series(command, index), folder)
+        scratch = ran(arguments(command, index, "scratch"), folder) if index in (0, count - 1) else None
+        releases.append(released(folder, index))
+        worst = checked(releases, everybody=departures == "deferred")
+        print(line(folder, index, own, scratch, worst), flush=True)
         assert worst >= (K, 0) and worst[1] >= L, "the guarantee does not hold"
     audit = [sys.executable, "-m", "anonymize", "audit", "spec.yaml", "--series", "state", "--key", "key.json", "-q"]
     print(f"audit --series: exit 0 in {ran(audit, folder):.1f} s", flush=True)
     print(departed(folder, count - 1))
 
 
-def departed(folder: Path, night: int) -> str:
-    """How often the last two files give the value of somebody away who left between them, and how often the class of
+def departed(folder: Path, index: int) -> str:
+    """How often the last two files give the value of somebody who left between them, and how often the class of
     the earlier one alone does."""
-    files = ["spec.yaml", f"out{night}.csv", "-i", f"in{night}.csv", "--series", "state", "--key", "key.json"]
+    files = ["spec.yaml", f"out{index}.csv", "-i", f"in{index}.csv", "--series", "state", "--key", "key.json"]
     command = [sys.executable, "-m", "anonymize", "attack", *files, "--attackers", "composition", "--json", "-q"]
     ended = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     *_, left = json.loads(ended.stdout)["attacks"]["results"]
@@ -243,14 +243,14 @@ def _hashed(journal: Path) -> bytes:
         return b""
 
 
-def second_night(folder: Path, data: Path, command: str, rows: int) -> tuple[bytes, float]:
-    """Lays out a series after its first night; the release of the second, made elsewhere, and the seconds it took."""
+def second_release(folder: Path, data: Path, command: str, rows: int) -> tuple[bytes, float]:
+    """Lays out a series after its first release; the second one, made elsewhere, and the seconds it took."""
     (folder / "spec.yaml").write_text(spec())
     subprocess.run([sys.executable, "-m", "anonymize", "key", "make", "key.json", "-q"], cwd=folder, check=True)
-    header, originals = first_night(data)
+    header, originals = first_input(data)
     first = originals[:rows]
     write(folder / "in0.csv", header, first)
-    write(folder / "in1.csv", header, next_night(first, originals, 1, random.Random(1)))
+    write(folder / "in1.csv", header, next_input(first, originals, 1, random.Random(1)))
     ran(in_series(command, 0), folder)
     whole = folder.with_name("whole")
     shutil.copytree(folder, whole)
@@ -260,12 +260,12 @@ def second_night(folder: Path, data: Path, command: str, rows: int) -> tuple[byt
 
 
 def kills(folder: Path, data: Path, command: str, times: int, rows: int = 5000) -> int:
-    """Ends runs of a second night at random moments; the next command finishes what was begun, or takes it back. The
+    """Ends runs of a second release at random moments; the next command finishes what was begun, or takes it back. The
     number of times that the series was neither as before nor as after."""
     source, wrong, ended, finished = random.Random(7), 0, 0, 0
     began, copy = folder / "began", folder / "copy"
     began.mkdir()
-    after, length = second_night(began, data, command, rows)
+    after, length = second_release(began, data, command, rows)
     for number in range(times):
         shutil.copytree(began, copy)
         late = bool(number % 2)
@@ -286,10 +286,10 @@ def kills(folder: Path, data: Path, command: str, times: int, rows: int = 5000) 
 # --- the reserve -----------------------------------------------------------------------------------------------------
 
 
-def reserve(folder: Path, data: Path, nights: int = 11, draws: int = 20) -> None:
+def reserve(folder: Path, data: Path, releases: int = 11, draws: int = 20) -> None:
     """Classes made for k and more, left as they are while people leave: who stays in fewer than k."""
     (folder / "spec.yaml").write_text(spec())
-    header, rows = first_night(data)
+    header, rows = first_input(data)
     write(folder / "in0.csv", header, rows)
     print("| classes made for | gcp | of those who stay, in fewer than k |\n|---|---|---|")
     for size in range(K, K + 5):
@@ -299,7 +299,7 @@ def reserve(folder: Path, data: Path, nights: int = 11, draws: int = 20) -> None
         shares = []
         for seed in range(draws):
             draw = random.Random(seed)
-            staying = [each for each in shown if draw.random() < (1 - LOSS) ** nights]
+            staying = [each for each in shown if draw.random() < (1 - LOSS) ** releases]
             shares.append(sum(n for n in Counter(staying).values() if n < K) / len(staying))
         print(f"| {size} | {gcp:.4f} | {100 * sum(shares) / draws:.2f} % |", flush=True)
 
@@ -308,9 +308,9 @@ def main() -> int:
     """Prints what was measured; 1 where the series was damaged by a kill."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=HOME.parent / "shared" / "data")
-    parser.add_argument("--nights", type=int, default=12)
+    parser.add_argument("--releases", type=int, default=12)
     parser.add_argument("--command", default="mondrian")
-    parser.add_argument("--wait", type=int, help="how many nights newcomers may wait; left out: as the command does")
+    parser.add_argument("--wait", type=int, help="how many releases newcomers may wait; left out: as the command does")
     parser.add_argument("--departures", default="unseen", choices=("unseen", "deferred"))
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--reserve", action="store_true")
@@ -323,7 +323,7 @@ def main() -> int:
             return 0
         if given.kills:
             return bool(kills(folder, given.data, given.command, given.kills))
-        series(folder, given.data, given.command, given.nights, given.wait, given.departures)
+        series(folder, given.data, given.command, given.releases, given.wait, given.departures)
         return 0
 
 
