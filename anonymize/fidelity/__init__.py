@@ -88,7 +88,7 @@ def _of_attribute(sides: BothSides, attribute: Attribute) -> _BinnedSides:
     if isinstance(column, ShownValues):
         return _of_values(column)
     bins = column.bins(MOST_VALUES)
-    shares, after = column.over(bins).shares, column.of_class[sides.class_of].astype(np.int64)
+    shares, after = column.over(bins), column.of_class[sides.class_of].astype(np.int64)
     whole = np.bincount(after[sides.class_of >= 0], minlength=len(shares)) @ shares
     whole = whole if whole.any() else np.bincount(bins.of_leaf, minlength=bins.count).astype(np.float64)
     shares[shares.sum(axis=1) == 0] = whole / whole.sum()

@@ -199,15 +199,6 @@ TOGETHER = 1 << 16
 
 
 @dataclass(frozen=True)
-class Spread:
-    """`shares` (n, bins) of distinct texts in bins, in sum 1, or 0 where nothing is shown; `hidden` (n,): nothing
-    is."""
-
-    shares: Floats
-    hidden: Bools
-
-
-@dataclass(frozen=True)
 class ColumnCells:
     """The distinct cells of a released quasi-identifier, read once whatever bins they are counted over.
 
@@ -256,11 +247,11 @@ class ColumnCells:
         tree = self.attribute.domain if isinstance(self.attribute.domain, Taxonomy) else None
         return unnamed_bins(self.attribute.domain.size, self.leaves, tree is None, most, tree)
 
-    def over(self, bins: Bins) -> Spread:
-        """How the cells lie over bins."""
+    def over(self, bins: Bins) -> Floats:
+        """(n, bins) the shares of each cell that lie in bins: in sum 1, or 0 where nothing is shown."""
         shares = self._of_numbers(bins) if isinstance(self.attribute.domain, Numeric) else self._of_categories(bins)
         total = shares.sum(axis=1, keepdims=True)
-        return Spread(np.divide(shares, total, out=shares, where=total > 0), total[:, 0] == 0)
+        return np.divide(shares, total, out=shares, where=total > 0)
 
     # --- numbers ---
 

@@ -136,9 +136,9 @@ def _marginal(
         published = column.released[sides.class_of >= 0]
         after, hidden = bins.counted(np.bincount(published, minlength=column.size)).astype(np.float64), 0
     else:
-        cells = column.over(bins)
-        rows = np.bincount(column.of_class, rows_of, minlength=len(cells.shares))
-        after, hidden = rows @ cells.shares, int(rows[cells.hidden].sum())
+        shares = column.over(bins)
+        rows = np.bincount(column.of_class, rows_of, minlength=len(shares))
+        after, hidden = rows @ shares, int(rows[shares.sum(axis=1) == 0].sum())
     return {
         "bins": list(bins.labels or ()),
         "before": bins.counted(leaves).tolist(),
@@ -206,7 +206,7 @@ class _SampledRows:
         bins = column.bins()
         if isinstance(column, ColumnCells):
             cells, attribute = column.of_classes(self.classes), column.attribute
-            shown = _ShownShares(cells.over(bins).shares, cells.of_class)
+            shown = _ShownShares(cells.over(bins), cells.of_class)
             before = bins.of_leaf[attribute.codes[self.before]]
             return _Column(attribute.name, before, bins.count, shown, rest=bins.rest)
         before, released = bins.of_leaf[column.original[self.before]], bins.of_leaf[column.released[self.after]]

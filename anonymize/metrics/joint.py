@@ -243,11 +243,9 @@ def _spread(table: Floats, axis: int, category: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class Estimated:
-    """The joint table of a release whose recipient estimates it by a function of the axes.
-
-    A table of some axes is summed from that of all, of which negative cells have been set to 0. Where that is too large
-    it is estimated by itself, with the sensitive attribute.
-    """
+    """The joint table of a release whose recipient estimates it by a function of the axes. A table of some axes is
+    summed from that of all, of which negative cells have been set to 0. Where that is too large it is estimated by
+    itself, with the sensitive attribute."""
 
     axes: Axes
     estimate: Callable[[Axes], Floats]

@@ -107,12 +107,7 @@ def summary(path: str | Path) -> dict[str, Any]:
         "releases": [
             {
                 "number": number,
-                "path": release.path,
-                "sha256": release.sha256,
-                "date": release.date,
-                "algorithm": release.algorithm,
-                "k": release.k,
-                "reserve": release.reserve,
+                **{name: getattr(release, name) for name in ("path", "sha256", "date", "algorithm", "k", "reserve")},
                 "input": release.input.path,
                 "link": release.link,
                 "people": dict(release.people),

@@ -46,7 +46,11 @@ def fixed_part(spec: Spec, *, by_levels: bool) -> dict[str, Any]:
         "departures": spec.series.departures,
         "k": spec.largest_k,
         "l": spec.privacy.l,
-        "models": [_model(entry) for entry in spec.privacy.models],
+        "models": [
+            {"model": entry.model, "attribute": entry.attribute}
+            | entry.parameters.model_dump(mode="json", exclude_none=True)
+            for entry in spec.privacy.models
+        ],
     }
     return dict(json.loads(json.dumps(content, default=str)))
 
@@ -58,11 +62,6 @@ def _hierarchy(source: Any) -> Any:
     if isinstance(source, Zip3):
         return {"zip3": sha256_of(source.zip3)}
     return None if source is None else source.model_dump(mode="json")
-
-
-def _model(entry: Any) -> dict[str, Any]:
-    parameters = entry.parameters.model_dump(mode="json", exclude_none=True)
-    return {"model": entry.model, "attribute": entry.attribute, **parameters}
 
 
 def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, fields
 from itertools import product
 from typing import Any
 
@@ -189,16 +189,10 @@ class QueryPlan:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the report says about them; the keys that are not as they are by default."""
-        given = {
-            "repeats": (self.repeats, 1),
-            "dimensions": (list(self.dimensions), []),
-            "attributes": (list(self.attributes), []),
-            "selectivity": (self.selectivity, None),
-            "points": (self.points, False),
-            "bound": (self.bound, 0.0),
-        }
-        return {name: value for name, (value, default) in given.items() if value != default}
+        """What the report says about them in addition to `number` and `seed`: what is not as it is by default."""
+        kept = {each.name: (getattr(self, each.name), each.default) for each in fields(self)[2:]}
+        given = {name: value for name, (value, default) in kept.items() if value != default}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 
 
 def drawn(table: Table, plan: QueryPlan) -> Queries:
