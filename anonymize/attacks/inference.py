@@ -136,18 +136,18 @@ class RetainedHomogeneity:
 
 
 def likelihoods(scene: Scene, counts: Any) -> list[Floats]:
-    """For each quasi-identifier (codes, size) the probability of each code beside each sensitive value over that of the
-    code altogether. The rows of a class are spread evenly over what it spans. One row is added, spread as all rows
+    """For each quasi-identifier (codes, size) how much more probable each code is with each sensitive value
+    than altogether. The rows of a class are spread evenly over what it spans. One row is added, spread as all rows
     are."""
     cells = counts.tocoo()
     classes, values = cells.coords
     ratios = []
     for column, size in enumerate(scene.sizes):
         cells_of_classes = scene.release.cells(column).of_cells(classes)
-        beside = cells_of_classes.spread(cells.data, size, values, counts.shape[1])
-        overall = np.maximum(beside.sum(axis=1, keepdims=True), 1e-9)
+        of_value = cells_of_classes.spread(cells.data, size, values, counts.shape[1])
+        overall = np.maximum(of_value.sum(axis=1, keepdims=True), 1e-9)
         overall /= overall.sum()
-        ratios.append(np.asarray((beside + overall) / (beside.sum(axis=0) + 1) / overall))
+        ratios.append(np.asarray((of_value + overall) / (of_value.sum(axis=0) + 1) / overall))
     return ratios
 
 
@@ -199,7 +199,7 @@ BINS = 32
 CLASSES = 20_000
 VALUES = 50
 PENALTY = 1.0
-"""The weight of squared coefficients beside the log-likelihood of all rows."""
+"""The weight of squared coefficients, that of the log-likelihood of all rows being 1."""
 STEPS = 100
 
 

@@ -73,19 +73,17 @@ def linked(scene: Scene, rows: PointRows, name: str) -> list[Success]:
     halves = [range(start, rows.known, 2) for start in (0, 1)]
 
     def chances(people: TargetPeople) -> Floats:
-        both = zip(*(drawn.nearest(_points(people), half) for half in halves), strict=True)
-        parts = [_same(first, second) for (_, _, first), (_, _, second) in both]
-        return np.concatenate([np.zeros(0), *parts])
+        same = np.zeros(len(people))
+        for (batch, _, first), (_, _, second) in zip(
+            *(drawn.nearest(_points(people), half) for half in halves), strict=True
+        ):
+            either = first.sum(axis=1, dtype=np.float64) * second.sum(axis=1)
+            same[batch] = (first & second).sum(axis=1) / np.maximum(either, 1)
+        return same
 
     control = None if scene.control is None else chances(scene.control)
     baseline = np.full(len(scene.targets), 1 / max(len(drawn.points), 1))
     return [Success(chances(scene.targets), baseline, control)]
-
-
-def _same(first: Bools, second: Bools) -> Floats:
-    """(people,) the chance that the same row is taken from each of two sets, (people, rows)."""
-    either = first.sum(axis=1, dtype=np.float64) * second.sum(axis=1)
-    return np.asarray((first & second).sum(axis=1) / np.maximum(either, 1))
 
 
 class NearestInference:

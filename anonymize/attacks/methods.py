@@ -127,7 +127,7 @@ class Success:
     for none, or the chance of one; `baseline` (tries,): the same without the release; `control` (others,): the same
     attack on people who are not in the release, None where it cannot be made. `complete`: whether everything that could
     be tried was, so that there is no error of sampling. `figures`: further ones, by name. `control_error`: half the
-    width of the interval of the control's rate, None where each of `control` is a try of its own.
+    width of the interval of the control's rate, None where each of `control` is a separate try.
     """
 
     hits: Floats
@@ -318,8 +318,9 @@ def isolating(
     if scene.outsiders is None or not len(met):
         return success
     parts = scene.outsiders.parted(CONTROL_PARTS, scene.generator(name))
-    beside = ControlConditions(met, people, np.array([count(each) for each in parts]), np.array([*map(len, parts)]))
-    return replace(success, control=beside.isolated(), control_error=beside.error())
+    of_parts, sizes = np.array([count(each) for each in parts]), np.array([*map(len, parts)])
+    conditions = ControlConditions(met, people, of_parts, sizes)
+    return replace(success, control=conditions.isolated(), control_error=conditions.error())
 
 
 CONTROL_PARTS = 10

@@ -191,9 +191,9 @@ def _levelled(cells: Ints, left: Bools, most: Floats) -> tuple[Floats, Bools]:
     most = np.maximum(most, 1 / np.maximum((count > 0).sum(axis=1), 1))[:, None]
     full = np.zeros(share.shape, np.bool_)
     while True:
-        room = 1 - (full * most).sum(axis=1, keepdims=True)
+        left_over = 1 - (full * most).sum(axis=1, keepdims=True)
         rest = np.where(full, 0.0, share).sum(axis=1, keepdims=True)
-        scaled = share * np.divide(room, rest, out=np.zeros_like(room), where=rest > 0)
+        scaled = share * np.divide(left_over, rest, out=np.zeros_like(left_over), where=rest > 0)
         over = ~full & (scaled > most + 1e-12)
         if not over.any():
             break

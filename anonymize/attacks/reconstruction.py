@@ -30,8 +30,8 @@ def joint(scene: Scene, channels: ChannelRows, name: str, people: TargetPeople) 
     counts = channels.counts(scene.release.values[name], size)
     before = undone(counts.sum(axis=0)[None], column)[0, :size]
     before /= max(before.sum(), 1e-300)
-    beside = undone(channels.beside(people.codes, counts), column)[:, :size]
-    return normalized(beside, before), before
+    of_people = undone(channels.counts_of(people.codes, counts), column)[:, :size]
+    return normalized(of_people, before), before
 
 
 def some_of(people: TargetPeople, channels: ChannelRows) -> TargetPeople:
@@ -60,15 +60,15 @@ def row_shares(release: ShownRows, sizes: tuple[int, ...], name: str, size: int)
     groups = _sums(release.group_of, int(release.group_of.max(initial=-1)) + 1)
     values = release.values[name]
     present = values >= 0
-    held = (groups[:, present] @ _sums(values[present], size).T).toarray()
-    offered = held[release.group_of]
+    in_groups = (groups[:, present] @ _sums(values[present], size).T).toarray()
+    offered = in_groups[release.group_of]
     offered /= np.maximum(offered.sum(axis=1, keepdims=True), 1e-300)
     columns = [_sums(release.first[release.class_of, axis], each) for axis, each in enumerate(sizes)]
     shares = offered
     for _ in range(ROUNDS):
         shares = offered * _likelihood(columns, shares)
         for _ in range(BALANCING):
-            shares *= (held / np.maximum(groups @ shares, 1e-300))[release.group_of]
+            shares *= (in_groups / np.maximum(groups @ shares, 1e-300))[release.group_of]
             shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
     return np.asarray(shares)
 
@@ -79,9 +79,9 @@ def _likelihood(columns: list[Any], shares: Floats) -> Floats:
     score = np.zeros_like(shares)
     overall = shares.sum(axis=0)
     for column in columns:
-        beside = column @ shares
-        common = beside.sum(axis=1, keepdims=True) / max(float(beside.sum()), 1e-300)
-        score += column.T @ np.log(np.maximum((beside + common) / (overall + 1), 1e-300))
+        of_code = column @ shares
+        common = of_code.sum(axis=1, keepdims=True) / max(float(of_code.sum()), 1e-300)
+        score += column.T @ np.log(np.maximum((of_code + common) / (overall + 1), 1e-300))
     return np.asarray(np.exp(score - score.max(axis=1, keepdims=True)))
 
 
@@ -206,8 +206,9 @@ def _attacked(scene: Scene, name: str, diversities: Sequence[KnownDiversity], fe
     release, people = scene.release, scene.targets
     assert people.row_of is not None
     class_of = release.class_of[people.row_of]
-    shares = normalized_counts(release, name, scene.sensitive[name], class_of)
-    before, refused = shares.copy(), 0
+    before = release.counts(name, scene.sensitive[name]).tocsr()[class_of].toarray()
+    before = np.asarray(before / np.maximum(before.sum(axis=1, keepdims=True), 1.0))
+    shares, refused = before.copy(), 0
     generator = scene.generator(Minimality.ID)
     classes = np.unique(class_of)
     if len(classes) > CLASSES:
@@ -227,12 +228,6 @@ def _attacked(scene: Scene, name: str, diversities: Sequence[KnownDiversity], fe
         refused += len(targets)
     success = guessed([shares], [people.values[name]], before, name)
     return replace(success, figures={**success.figures, "refused": refused})
-
-
-def normalized_counts(release: ShownRows, name: str, size: int, classes: Ints) -> Floats:
-    """(classes, size) the share of each value among the rows of each class."""
-    counts = release.counts(name, size).tocsr()[classes].toarray()
-    return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0))
 
 
 def _members(scene: Scene, classes: Ints) -> list[Ints]:

@@ -81,7 +81,7 @@ class ChannelRows:
         places = (which, np.where(values < 0, size, values))
         return csr_array((np.ones(len(which)), places), shape=(len(combinations), size + 1)).toarray()
 
-    def beside(self, codes: Ints, counts: Floats) -> Floats:
+    def counts_of(self, codes: Ints, counts: Floats) -> Floats:
         """(people, values) the rows of each person's quasi-identifiers that show each value, as they are in
         expectation; `codes` (people, attributes), -1 for what is not known of somebody, and counts for all alike."""
         combinations, _ = self.distinct
@@ -227,8 +227,8 @@ def _together(strings: Sequence[tuple[NDArray[np.uint64], Ints]], some: slice, c
     for bits, which in strings[1:]:
         words &= bits[which[some]]
     person, word = np.nonzero(words)
-    held = np.unpackbits(words[person, word].view(np.uint8).reshape(-1, 8), axis=1)
-    pair, bit = np.nonzero(held)
+    bits_set = np.unpackbits(words[person, word].view(np.uint8).reshape(-1, 8), axis=1)
+    pair, bit = np.nonzero(bits_set)
     return person[pair], word[pair] * WORD + bit
 
 
@@ -236,7 +236,7 @@ def _together(strings: Sequence[tuple[NDArray[np.uint64], Ints]], some: slice, c
 class TargetPeople:
     """People, a row each. `codes` (people, attributes): their quasi-identifiers, -1 where missing. `values`: of each
     sensitive attribute (people,) codes, -1 where missing. `row_of` (people,): the released row about each, -1 for
-    none; None where that is not known. `kept` (people,): as that of `ShownRows`. `points` (people, columns): beside
+    none; None where that is not known. `kept` (people,): as that of `ShownRows`. `points` (people, columns): with
     invented rows, as those of `PointRows`."""
 
     codes: Ints

@@ -28,10 +28,6 @@ LEAVERS = 20_000
 """Of those who left, who are attacked at most."""
 
 
-def _grouped(scene: Scene) -> bool:
-    return scene.release.group_of is not None or scene.earlier[-1].release.group_of is not None
-
-
 def _of_leavers(scene: Scene, name: str, size: int) -> list[Success]:
     """The values of those who are in the last of the earlier releases and not in this one; none where nobody left."""
     earlier = scene.earlier[-1]
@@ -110,6 +106,7 @@ class Composition:
         if not scene.earlier:
             return []
         before = [replace(scene, release=each.release, earlier=()) for each in scene.earlier]
+        grouped = scene.release.group_of is not None or scene.earlier[-1].release.group_of is not None
         successes = []
         for name, size in scene.sensitive.items():
             common = prior(scene.release, name, size)
@@ -118,7 +115,7 @@ class Composition:
             for other in before:
                 shares = [_together(now, old, common) for now, old in zip(shares, offered(other, name), strict=True)]
             successes.append(guessed(shares, scene.truths(name), alone[0], name))
-            successes += [] if _grouped(scene) else _of_leavers(scene, name, size)
+            successes += [] if grouped else _of_leavers(scene, name, size)
         return successes
 
 

@@ -40,7 +40,7 @@ __all__ = ["DISTRIBUTIONS", "BothSides", "ColumnCells", "ShownValues", "fidelity
 # cells over rows, so that a table with few rows is never near in many cells.
 
 MOST_VALUES = 100
-"""Values of a column that are told apart."""
+"""Values of a column that are distinguished, at most."""
 WAYS = (1, 2, 3)
 """Of how many columns marginals are."""
 MARGINALS = 200

@@ -35,7 +35,7 @@ EXCEPTIONS = {
     "least": "was drawn again where a number was too small (`least`)",
     "keep_zero": "left zeros alone (`keep_zero`)",
 }
-"""Settings of noise beside which the moments of a whole column do not follow, as a message says it."""
+"""Settings of noise with which the moments of a whole column do not follow, as a message says it."""
 
 
 @dataclass(frozen=True)

@@ -218,8 +218,8 @@ def _variation(own: Mapping[str | None, float], other: Mapping[str | None, float
 # Nothing says how the numbers of a table such as a release are written, so it is inferred from what its cells show.
 #
 # A column has a decimal point or a decimal comma, and no sign between thousands. Where that is in doubt nothing is
-# read: `1,234` beside `999` may be thousands, and so may `1.234`; a comma that is not followed by exactly three digits,
-# in some cell of the column, is a decimal one. A text without a digit is a missing value.
+# read: `1,234` next to `999` may be thousands, and so may `1.234`; a comma that is not followed by exactly three
+# digits, in some cell of the column, is a decimal one. A text without a digit is a missing value.
 
 GROUPED = "^[+\u2212-]?[1-9]\\d{{0,2}}{sign}\\d{{3}}$"
 """A number with one sign that may part its thousands, as a template of a pattern."""

@@ -1,4 +1,4 @@
-"""The joint table that a recipient estimates from a release, beside the original's: the same terms for all kinds of
+"""The joint table that a recipient estimates from a release, and the original's: the same terms for all kinds of
 release.
 
 The axes are the leaves of quasi-identifiers and the values of one sensitive attribute. What a recipient estimates:
@@ -46,7 +46,7 @@ class Joint(Protocol):
 
     @property
     def names(self) -> Sequence[str]:
-        """The names of the axes: quasi-identifiers, then the attribute beside them, if there is one."""
+        """The names of the axes: quasi-identifiers, then the other attribute, if there is one."""
 
     @property
     def rows(self) -> int:

@@ -71,7 +71,7 @@ class TargetsLeft:
     """Targets: the remaining uncertainty about each target once the class of a row is known.
 
     For a categorical target, the conditional entropy H(C | P) in bits: the entropy of its labels within each class,
-    weighted by rows; 0 where every class has one label. A missing label is a label of its own. `entropy` is that of all
+    weighted by rows; 0 where every class has one label. A missing label is a separate label. `entropy` is that of all
     released rows, without any knowledge of the class. For a numeric target, the mean squared error around the mean of
     the class; rows without a number are left out. `variance` is that of all rows.
 
@@ -197,7 +197,7 @@ class QueryError:
     far a figure would move with other queries.
 
     What the figures do not say: a random query is not what a recipient asks. Errors of relative size are mostly those
-    of small counts, and the mean hangs on few of them: read the median and the quantiles beside it.
+    of small counts, and the mean depends on few of them: read it with the median and the quantiles.
 
     Source: Xu et al., Utility-based anonymization using local recoding, KDD 2006, experiments.
     """

@@ -191,7 +191,7 @@ def worths(attribute: Attribute, weight: float) -> Floats:
 
 
 def scaled_weights(attributes: Sequence[Attribute], weights: Weights) -> Floats:
-    """(attributes,) weights that sum to 1, or beside an expert's values the given ones, or computed ones of mean 1."""
+    """(attributes,) weights that sum to 1; next to an expert's values the given ones, or computed ones of mean 1."""
     if all(attribute.research_value is None for attribute in attributes):
         return normalized_weights(attributes, weights)
     if weights == "given":

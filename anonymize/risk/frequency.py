@@ -1,5 +1,5 @@
 """The frequency set of a table, its distinct combinations of quasi-identifiers with what stands behind each; and the
-risk of the table as it came in, which the release is compared with."""
+risk of the input, with which that of the release is compared."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class TextFrequencySet:
         """The frequency set of a table's text, read in one streaming pass.
 
         `attributes`: the columns of each quasi-identifier, which is more than one where a number is shown as bounds.
-        `fill`: the text that a null is the same as; None: a null is a value of its own. `wild`: texts that are the same
+        `fill`: the text that a null is the same as; None: a null is a separate value. `wild`: texts that are the same
         as a null, whose code is 0. `weight`: the sampling weights, all of which are texts of numbers. `units` (rows,):
         the individual that each row is about; among the rows of one individual with the same combination only the first
         counts. `normalize`: texts are compared normalized. `by_row`: which combination each row has is kept.

@@ -125,15 +125,15 @@ def of_buckets(people: Subjects, buckets: NDArray[np.int32]) -> Guesses:
     The values of a group are spread evenly over its rows: a row has each value with the share that it has of the group.
     The guess is what is most frequent by that over all rows of a combination of quasi-identifiers.
     """
-    held = _counts(buckets, people.values, people.size)
+    listed = _counts(buckets, people.values, people.size)
     rows = np.bincount(buckets)
     seen = _counts(buckets, people.groups, people.count)
-    starts = np.searchsorted(held[0], np.arange(len(rows) + 1))
+    starts = np.searchsorted(listed[0], np.arange(len(rows) + 1))
     lengths = np.diff(starts)[seen[0]]
     entries = concatenated_ranges(starts[:-1][seen[0]], lengths)
     groups, count = np.repeat(seen[1], lengths), np.repeat(seen[2], lengths)
-    weights = count * held[2][entries] / rows[held[0][entries]]
-    guesses = people.most_frequent(groups, held[1][entries], weights)
+    weights = count * listed[2][entries] / rows[listed[0][entries]]
+    guesses = people.most_frequent(groups, listed[1][entries], weights)
     return _compared(people, guesses, np.bincount(people.values, minlength=people.size).astype(np.float64))
 
 

@@ -92,16 +92,16 @@ ROUNDS, CLOSE = 500, 1e-9
 def global_risk(frequency: TextFrequencySet, terms: Terms, fraction: float) -> dict[str, Any]:
     """The global risk of a sample by a log-linear model: how many who are unique in it are unique in the population.
 
-    `audit --log-linear main` has the main effects alone, as if attributes were independent; `pairs` has all pairs of
-    attributes besides, fitted to their two-way tables. `sampling_fraction`: the share of the population that the sample
+    `audit --log-linear main` has the main effects alone, as if attributes were independent; `pairs` also has all pairs
+    of attributes, fitted to their two-way tables. `sampling_fraction`: the share of the population that the sample
     is. `population_uniques`: the sample uniques that are expected to be unique in the population. `correct_matches`:
     the matches with sample uniques that are expected to be correct.
 
     `fit` says whether to believe them. With f the rows and m the model's mean of each cell, it is the sum over all
     cells of (f - m)^2 - f, divided by the sum of m^2. Counts that are Poisson with the model's means differ from these
     by f on average, so that it is near 0 for a model that fits. Above 0, say 0.1 or more, the counts spread more than
-    the model allows: it fits too little, attributes go together in ways that it does not have, and its risk is mostly
-    too high; take `pairs` in place of `main`, or fewer attributes. Clearly below 0 it follows chance in the sample, and
+    the model allows: it fits too little, attributes are associated in ways that it lacks, and its risk is mostly too
+    high; take `pairs` in place of `main`, or fewer attributes. Clearly below 0 it follows chance in the sample, and
     its risk is mostly too low; take `main`. There is no figure without rows.
 
     Source: Skinner and Shlomo, Assessing identification risk in survey microdata using log-linear models, 2008.
@@ -111,16 +111,16 @@ def global_risk(frequency: TextFrequencySet, terms: Terms, fraction: float) -> d
         raise ValueError("a sampling fraction is above 0 and at most 1")
     means, squares = _independent(frequency) if terms == "main" else _of_pairs(frequency)
     counts = frequency.counts
-    beside = means[counts == 1] * (1 - fraction) / fraction
-    matches = -np.expm1(-beside) / np.where(beside > 0, beside, 1)
+    others = means[counts == 1] * (1 - fraction) / fraction
+    matches = -np.expm1(-others) / np.where(others > 0, others, 1)
     # The cells that nobody has add m^2 to the first sum, which is what all cells add less those that somebody has.
     spread = math.fsum((counts - means) ** 2 - counts) + squares - math.fsum(means**2)
     return {
         "terms": terms,
         "sampling_fraction": fraction,
         "uniques": int(np.count_nonzero(counts == 1)),
-        "population_uniques": math.fsum(np.exp(-beside)),
-        "correct_matches": math.fsum(np.where(beside > 0, matches, 1.0)),
+        "population_uniques": math.fsum(np.exp(-others)),
+        "correct_matches": math.fsum(np.where(others > 0, matches, 1.0)),
         "fit": spread / squares if frequency.rows else None,
     }
 

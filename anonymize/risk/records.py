@@ -144,7 +144,7 @@ def record_risks(
     over the rows that have a value, divided by the sum of `suda`, is what the value contributes. There are no cell
     values.
 
-    A release writes the rows of its input in their order, with these figures for the quasi-identifiers as they came in.
+    A release writes the rows of its input in their order, with these figures for the quasi-identifiers of the input.
     Where it has classes, `released` is the row of the release that each became, empty for one that was left out, and
     `fk_after`, `Fk_after`, `rk_after`, `suda_after`, `dis_after` and `household_after` are the figures of that row, as
     the text that was written has them. Whoever has `released` knows which row is whose: the file is as private as a

@@ -278,7 +278,10 @@ def singling_out(frame: pl.LazyFrame, columns: Sequence[str], *, units: pl.Serie
     `left_out`: the columns that were not looked at together with others. `units`: see `TextFrequencySet.of`; without a
     unit for each row, every row is about somebody else.
     """
-    alone = _alone(frame, columns) if units is None else dict.fromkeys(columns, 0)
+    alone = dict.fromkeys(columns, 0)
+    if units is None:
+        query = [named(name).is_unique().sum().alias(str(place)) for place, name in enumerate(columns)]
+        alone = dict(zip(columns, frame.select(query).collect().row(0), strict=True))
     order = sorted(columns, key=lambda name: -alone[name])
     rows = int(frame.select(pl.len()).collect().item())
     number, size = _within(rows, len(columns))
@@ -293,15 +296,9 @@ def singling_out(frame: pl.LazyFrame, columns: Sequence[str], *, units: pl.Serie
     return {"smallest": smallest, "max_size": size, "left_out": sorted(order[number:])}
 
 
-def _alone(frame: pl.LazyFrame, columns: Sequence[str]) -> dict[str, int]:
-    """How many rows are alone in each column."""
-    query = [named(name).is_unique().sum().alias(str(place)) for place, name in enumerate(columns)]
-    return dict(zip(columns, frame.select(query).collect().row(0), strict=True))
-
-
 def _within(rows: int, columns: int) -> tuple[int, int]:
     """How many columns the budget allows to look at together, and in sets of which size: the largest sets that leave
-    room for more columns than one set has, else smaller ones; (0, 1) where each column is looked at by itself alone."""
+    room for more columns than one set has, else smaller ones; (0, 1) where each column is looked at separately."""
     for size in range(min(LARGEST_SET, columns), 1, -1):
         number = min(columns, COLUMNS)
         while number > size and rows * _subsets_of(number, size) > MOST_WORK:

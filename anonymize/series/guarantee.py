@@ -7,7 +7,7 @@ expected share of people withheld is at most `SHARE_WITHHELD`. One more is taken
 start promises nothing.
 
 **Guarantee.** People of one history in one class are a *group*. A group meets the guarantee when it has at least k
-people, and among them every model that is required per class holds. A class needs nothing beside: it is made of groups,
+people, and among them every model that is required per class holds. A class needs nothing more: it is made of groups,
 and every model that is taken here holds in a class made of groups in which it holds.
 
 **Whoever has left.** Which people of a history are shown could depend on who of them has which sensitive value, and
@@ -145,14 +145,14 @@ class PublishedValues:
 
     def hold(self, histories: Ints, sizes: Ints) -> Bools:
         """(n,) whether every requirement holds of any `sizes` (n,) people of some `histories` (n,); never of nobody."""
-        held: Bools = sizes > 0
-        pairs, number = np.unique(np.column_stack((histories, sizes))[held], axis=0, return_inverse=True)
+        somebody: Bools = sizes > 0
+        pairs, number = np.unique(np.column_stack((histories, sizes))[somebody], axis=0, return_inverse=True)
         passed = check(Groups(pairs[:, 1], {}), [each for each in self.requirements if each.attribute is None])
         for some in _batches(pairs[:, 1] * (1 + self.members[pairs[:, 0]] - pairs[:, 1])):
             for people, group, pair in self._worst(*pairs[some].T):
                 np.logical_and.at(passed[some], pair, self._met(people, group, pairs[some, 1][pair]))
-        held[held] = passed[number.ravel()]
-        return held
+        somebody[somebody] = passed[number.ravel()]
+        return somebody
 
     def _met(self, people: Ints, group: Ints, sizes: Ints) -> Bools:
         """(groups,) whether groups of so many people meet the requirements; people who are left out count for

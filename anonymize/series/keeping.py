@@ -4,7 +4,7 @@ To take the last release back changes what the series knows, and not what others
 stays seen. It is for one that nobody got. To forget a person ends what is known of them here: the promise to the others
 counts them no more, so that people of their history may become too few and be withheld, and if they come back they are
 newcomers, whose new history an attacker can join with the old one. The releases in which they were stay as they are.
-Where departures are deferred, who is forgotten is gone at once, in whatever company: the two do not go together.
+Where departures are deferred, who is forgotten is gone at once, however few leave with them: the two are incompatible.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class StateRecord:
 
 
 def check_last(state: SeriesState, path: Path) -> None:
-    """Raises UsageError where something on record beside the state, or beside a link of its releases, is of a later
+    """Raises UsageError where a record next to the state, or next to a link of its releases, is of a later
     state or of a release that it does not know."""
     known = {*state.chains, *state.undone}
     for file, record in _records(state, path):
@@ -103,6 +103,8 @@ def summary(path: str | Path) -> dict[str, Any]:
     """What a series is, for people and programs; an interrupted run is finished first. No value, and no pseudonym."""
     with locked(Path(path)):
         series = state.load(path)
+    sizes = np.bincount(series.history_of, minlength=len(series.histories))
+    of_last = sizes[(series.histories[:, -1] >= 0) & (sizes > 0)]
     return {
         "releases": [
             {
@@ -117,15 +119,9 @@ def summary(path: str | Path) -> dict[str, Any]:
         "person": list(series.person),
         "departures": series.departures,
         "people": series.people.height,
-        **_histories(series),
+        "histories": len(of_last),
+        "smallest_history": int(of_last.min()) if len(of_last) else 0,
     }
-
-
-def _histories(series: SeriesState) -> dict[str, int]:
-    """Histories of people who were in the last release, and how many people the smallest has."""
-    sizes = np.bincount(series.history_of, minlength=len(series.histories))
-    of_last = sizes[(series.histories[:, -1] >= 0) & (sizes > 0)]
-    return {"histories": len(of_last), "smallest_history": int(of_last.min()) if len(of_last) else 0}
 
 
 def undo(path: str | Path, key_path: str | Path) -> str:
@@ -168,7 +164,7 @@ def rotate(path: str | Path, key_path: str | Path, new: str | Path, *, force: bo
 
 
 def _under(successor: Key, series: SeriesState) -> SeriesState:
-    """The state with the pseudonyms of the key that takes the place of its own."""
+    """The state with the pseudonyms of the key that replaces its own."""
     people, rows, before = (
         None if frame is None else _renamed(successor, frame)
         for frame in (series.people, series.rows, series.rows_before)
@@ -254,6 +250,6 @@ def _replace(journal: Journal, series: SeriesState, series_key: Key) -> None:
 
 
 def _remove_links(path: Path, numbers: Iterable[int]) -> None:
-    """Removes the links of some releases that are kept beside the state."""
+    """Removes the links of some releases that are kept next to the state."""
     for number in numbers:
         kept_link(path, number).unlink(missing_ok=True)

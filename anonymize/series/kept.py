@@ -118,7 +118,7 @@ def check_possible(spec: Spec) -> None:
 
 
 def fingerprint_of(request: Request, fixed: Mapping[str, Any]) -> str:
-    """A hash of what was asked for, beside the input: the same release follows from the same."""
+    """A hash of what was asked for, without the input: the same release follows from the same."""
     content = {
         "spec": request.spec.model_dump(mode="json", exclude={"input": {"path"}}),
         "fixed": fixed,

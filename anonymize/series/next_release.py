@@ -119,7 +119,7 @@ class NextRelease:
     one that is published. `k`, `reserve`: what classes of newcomers are made for, together. `intent`: hash of what was
     asked for. `unbounded`: models that the promise over time leaves out. `kept`: the rows of people who are not in the
     input any more, where departures are deferred; they are behind its own. `date`: when it began. `link`: the one that
-    is kept beside the state, where none is written elsewhere. `stack`: what ends with it.
+    is kept next to the state, where none is written elsewhere. `stack`: what ends with it.
     """
 
     request: Request

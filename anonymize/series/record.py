@@ -74,10 +74,10 @@ def _last_seen(state: SeriesState) -> Ints:
 #
 # **Deferred.** People who left are shown as they were last until k people of their history have left. The promise: at
 # least k people have the same history as anybody who was ever released, counting those who are not shown any more, so
-# that a chain of rows that ends is one of k that end there. So those who left go together, once the models hold of any
-# so many and of any so many as stay, or nobody stays; until then they are rows of the table like any other. Where a
-# history is not in the last release, nobody of it is kept: it comes back where all of it is there, or under the same
-# condition. Whoever would be left out for another reason takes all others of the history along.
+# that a chain of rows that ends is one of k that end there. So those who left disappear together, once the models hold
+# of any so many and of any so many as stay, or nobody stays; until then they are rows of the table like any other.
+# Where a history is not in the last release, nobody of it is kept: it comes back where all of it is there, or under the
+# same condition. Whoever would be left out for another reason takes all others of the history along.
 
 DEFERRED = "deferred"
 

@@ -181,7 +181,7 @@ def lasting(request: Request, people: int) -> Request:
 def finer(
     table: Table, published: PublishedValues, history: Ints, partition: Partition, cut: Rule, minimum: int
 ) -> Partition:
-    """The classes that a rule, made by `cut`, cuts the larger ones of a partition into, beside the smaller ones.
+    """The classes that a rule, made by `cut`, cuts the larger ones of a partition into, and the smaller ones.
     `history` (rows,): of each row of the table. A part is allowed where the models hold of any so many people of its
     history, so that no cut depends on who of them has which value."""
     large = partition.sizes >= 2 * minimum

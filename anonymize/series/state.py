@@ -70,7 +70,7 @@ _ROWS, _ROWS_BEFORE = "rows.parquet", "rows_before.parquet"
 _SEAL = "seal"
 NOT_THERE = -1
 ABOUT = ("counter", "undone", "key", "person", "departures", "fixed", "edges", "values")
-"""What `series.json` has of the state as it is, beside the releases."""
+"""What `series.json` has of the state, in addition to the releases."""
 
 
 @dataclass(frozen=True)
