@@ -136,9 +136,8 @@ class RetainedHomogeneity:
 
 
 def likelihoods(scene: Scene, counts: Any) -> list[Floats]:
-    """For each quasi-identifier (codes, size) how much more probable each code is with each sensitive value
-    than altogether. The rows of a class are spread evenly over what it spans. One row is added, spread as all rows
-    are."""
+    """For each quasi-identifier (codes, size) how much more probable each code is with each sensitive value than
+    altogether. Rows are spread evenly over their cells, and one row is added, spread as all rows are."""
     cells = counts.tocoo()
     classes, values = cells.coords
     ratios = []

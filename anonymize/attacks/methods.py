@@ -105,8 +105,7 @@ def over_control(hits: Floats, control: Floats) -> ExcessEstimate:
 
 def over_estimate(hits: Floats, other: ExcessEstimate) -> ExcessEstimate:
     """The excess of `hits` (tries,) over a rate whose interval may be wide. Each rate is put at its ends in turn, and
-    the two errors add up as those of independent rates do: a reference that is hardly known leaves everything open, and
-    never nothing."""
+    the errors add up as independent ones do: a reference that is hardly known leaves everything open."""
     rate = wilson(float(hits.sum()), len(hits))
 
     def excess(rate: float, other: float) -> float:
@@ -265,9 +264,8 @@ def right(shares: Floats, truth: Ints) -> Floats:
 
 
 def guesses(scene: Scene, offered: Callable[[str, int, Floats], list[Floats]]) -> list[Success]:
-    """A success for each sensitive attribute. `offered`: from an attribute's name, how many values it has and (size,)
-    the share of each in all of the release to (people, size) the shares that are offered to the targets, and to the
-    control if there is one."""
+    """A success for each sensitive attribute. `offered`: from its name, how many values it has and (size,) the share of
+    each in the release, to (people, size) the shares that are offered to all who are attacked."""
     successes = []
     for name, size in scene.sensitive.items():
         before = prior(scene.release, name, size)

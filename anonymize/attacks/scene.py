@@ -58,9 +58,9 @@ ROW_PAIRS = 1 << 23
 
 @dataclass(frozen=True)
 class ChannelRows:
-    """Rows of categories. `cells` (rows, attributes): the category that each cell shows; `columns`, one for each
-    attribute; `category_of`: for each attribute (codes,) the category of each code of the original. `values`: the
-    channel of each sensitive attribute."""
+    """Rows of categories. `cells` (rows, attributes): the category that each shows; `columns`: the channel of each
+    attribute; `category_of` (codes,): the category of each code of the original; `values`: channels of sensitive
+    attributes."""
 
     cells: Ints
     columns: tuple[Channel, ...]

@@ -121,9 +121,9 @@ class Composition:
 
 @dataclass(frozen=True)
 class _Chains:
-    """The rows of a release by history. `classes` (histories, releases): the class in the release itself, then in each
-    earlier one, -1 for none; `history_of` (rows,); `sizes`, `density` (histories,): rows, and the logarithm of one over
-    how many combinations of values its classes stand for, up to a constant."""
+    """The rows of a release by history. `classes` (histories, releases): in the release itself, then in each earlier
+    one, -1 for none; `history_of` (rows,); `sizes`, `density` (histories,): rows, and the logarithm of one over how
+    many combinations of values its classes stand for, up to a constant."""
 
     classes: Ints
     history_of: Ints

@@ -232,9 +232,8 @@ def _narrowest(scene: Scene, classes: Ints) -> tuple[Floats, ShownRows]:
 def _parts(
     tree: Taxonomy | None, cells: LeafSets, hidden_low: Bools, hidden_high: Bools
 ) -> list[tuple[Ints, Ints, Ints]]:
-    """What wide cells can be narrowed to: owners, and the first and the last code of a part, each owner at most once in
-    each entry. For numbers these are the ends that are shown; for a node, the branches below it; for a set with gaps,
-    the intervals that it is made of."""
+    """What wide cells can be narrowed to: owners, each at most once in each entry, and the first and the last code of a
+    part: the ends that numbers show, the branches below a node, the intervals of a set with gaps."""
     first, last = cells.first, cells.last
     if tree is None:
         shown_ends = ((first, hidden_low), (last, hidden_high))

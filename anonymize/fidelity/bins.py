@@ -344,10 +344,8 @@ class ColumnCells:
 
 
 def _by_leaves(first: Ints, stop: Ints, bins: Bins) -> Floats:
-    """(n, bins) leaves in each bin of those from `first` to before `stop`.
-
-    One running count of leaves per bin answers all intervals: what is below the one end less what is below the other.
-    """
+    """(n, bins) leaves in each bin of those from `first` to before `stop`: running counts below the one end less those
+    below the other."""
     is_in = np.zeros((len(bins.of_leaf) + 1, bins.count))
     is_in[np.arange(1, len(is_in)), bins.of_leaf] = 1.0
     below = is_in.cumsum(axis=0, out=is_in)

@@ -55,9 +55,9 @@ class ShownValues:
 
 @dataclass(frozen=True)
 class BothSides:
-    """A table and its release. `class_of` (released rows,): the class, or group, of each, below `classes`; -1 for a row
-    that is not released. `cells`: how a quasi-identifier is shown that is not in `exact`, by name; `passing`: the
-    sensitive attributes, as far as they are released."""
+    """A table and its release. `class_of` (released rows,): the class or group of each, below `classes`; -1 if not
+    released. `cells`: how a quasi-identifier not in `exact` is shown; `passing`: the sensitive attributes that are
+    released."""
 
     table: Table
     spec: Spec
@@ -149,9 +149,9 @@ def _marginal(
 
 @dataclass(frozen=True)
 class _Column:
-    """A column over its bins: `before` (rows,) the bin of each sampled row; `after`, how its cells lie over them and
-    which cell each class shows; None for a column that is released as it is, with `released` (released rows,), the bin
-    of each sampled row. `rest`: the share of rows in a bin of all rare values."""
+    """A column over its bins: `before` (rows,) the bin of each sampled row; `after`, the shares of its cells, None for
+    a column released as it is, with `released` (rows,), the bin of each sampled row. `rest`: the share of rows in a bin
+    of rare values."""
 
     name: str
     before: Ints
@@ -180,9 +180,9 @@ class _ShownShares:
 
 @dataclass(frozen=True)
 class _SampledRows:
-    """The rows between whose columns associations are measured: their places `before` and `after`, the `classes` that
-    they are in, ascending, and the place among these of the class of each released row, `class_of` (rows,), -1 for one
-    of none. In a large table these classes are a part of all."""
+    """The rows whose associations are measured: their places `before` and `after`, the `classes` they are in,
+    ascending, and (rows,) the place of each released row's class among these, -1 for none. In a large table they are a
+    part."""
 
     before: slice
     after: slice
@@ -233,9 +233,9 @@ class _SampledRows:
         return block | ({"coarse": coarse} if coarse else {})
 
     def _joint(self, columns: Sequence[_Column]) -> dict[tuple[int, int], Floats]:
-        """For each pair of columns of which one is not released as it is, (bins of the one, bins of the other) the rows
-        that are expected in each pair of bins: the sum over classes of what both show, as a product of matrices, for
-        some classes after the other, as what all of them show would take more memory than anything else."""
+        """For each pair of columns that are not both released as they are, (bins, bins) the expected rows: summed over
+        classes, a product of matrices for some classes at a time, as all of them would take more memory than anything
+        else."""
         classes = len(self.classes)
         rows_of = np.bincount(self.class_of[self.class_of >= 0], minlength=classes).astype(np.float64)
         as_it_is = [each.after is None for each in columns]

@@ -35,9 +35,9 @@ NORMAL_95 = 1.96
 
 @dataclass(frozen=True)
 class NumbersBoth:
-    """Columns of numbers before and after, by name, nan where one is missing. `matched`: row i of both is about the
-    same record. `weights`, `weights_after`: the sampling weights of each side, where there are any. `known`: what
-    the manifest says of columns that steps changed, by which noise is taken out of moments."""
+    """Columns of numbers before and after, by name, nan where missing. `matched`: row i of both is about the same
+    record. `weights`, `weights_after`: sampling weights. `known`: what the manifest says of columns that steps
+    changed."""
 
     before: Mapping[str, Floats]
     after: Mapping[str, Floats]

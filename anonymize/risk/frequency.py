@@ -144,10 +144,8 @@ def _combined(columns: list[NDArray[Any]]) -> tuple[Ints, int]:
 
 
 def refined(labels: Ints, count: int, codes: NDArray[Any], span: int) -> tuple[Ints, int]:
-    """Groups parted by one more attribute: (rows,) the number of each row's group, from 0, and how many there are.
-
-    `labels` (rows,) below `count`, `codes` (rows,) below `span`.
-    """
+    """Groups parted by one more attribute: (rows,) the group of each row, from 0, and how many there are. `labels`
+    (rows,) are below `count`, `codes` (rows,) below `span`."""
     keys = labels * span + codes
     if count * span > max(DENSE_PER_ROW * len(keys), DENSE):
         distinct, numbers = np.unique(keys, return_inverse=True)
@@ -211,10 +209,7 @@ def _parts(table: Table, together: int) -> Iterator[slice | NDArray[np.int64]]:
 
 
 def _sizes(table: Table, rows: slice | NDArray[np.int64]) -> Sizes:
-    """The sizes of the classes of some rows.
-
-    Values as codes in mixed radix are equal if and only if the rows read the same.
-    """
+    """The sizes of the classes of some rows: codes in mixed radix are equal if and only if the rows read the same."""
     sizes_of_domains = [each.domain.size for each in table.attributes]
     keys, _ = mixed_radix([each.codes[rows] for each in table.attributes], sizes_of_domains)
     if table.units is not None:

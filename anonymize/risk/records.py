@@ -221,9 +221,9 @@ PEOPLE = 1000
 
 
 def candidate_rows(spec: Spec, table: Table, released: Released) -> dict[str, Any]:
-    """The figures of people drawn at random, always the same ones: the median of rows that may be theirs, and how often
-    the class is theirs that an attacker takes, by region (`right`) or by its rows (`right_by_rows`). Nothing where
-    nobody is released, or some cell is one that nobody could read."""
+    """The figures of people drawn with a fixed seed: the median of rows that may be theirs, and how often the class
+    that an attacker picks by region (`right`) or by its rows (`right_by_rows`) is theirs. Nothing without people, or
+    with a cell that cannot be read."""
     rows = _drawn(released.class_of)
     if not len(rows):
         return {}

@@ -56,10 +56,9 @@ def _subsets_of(attributes: int, size: int) -> int:
 
 @dataclass(frozen=True)
 class Subset:
-    """A subset of the quasi-identifiers. `distinct` and `separation`: shares, from 0 to 1; separation is None where
-    there is no pair of rows. `uniques`: rows that are unique on it; `minimal_uniques`: those unique on nothing smaller
-    inside it. `risky_cells`: combinations of at most so many rows as was asked for subsets of this size, None unless it
-    was."""
+    """A subset of the quasi-identifiers. `distinct`, `separation`: shares, None without a pair of rows. `uniques`: rows
+    that are unique on it; `minimal_uniques`: on nothing smaller inside it. `risky_cells`: combinations of few rows, if
+    asked for."""
 
     attributes: tuple[str, ...]
     distinct: float
@@ -180,9 +179,8 @@ class _Group:
 
 @dataclass
 class _Walk:
-    """The subsets as bit masks; a mask's children add an attribute below its lowest, so that masks come in order.
-    `unique`: one bit a combination, packed: whether it is unique on the mask. `by_attribute`: the part of the `total`
-    of all scores to which each attribute contributes."""
+    """Subsets as bit masks; a mask's children add an attribute below its lowest, so that masks come in order. `unique`:
+    a bit a combination, packed. `by_attribute`: the part of the `total` of all scores that each attribute adds."""
 
     frequency: TextFrequencySet
     names: Sequence[str]

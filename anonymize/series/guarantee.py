@@ -118,11 +118,8 @@ ROWS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class PublishedValues:
-    """What was published of the people (P,) of a state, and what holds of any so many of those of a history.
-
-    `columns`: the sensitive attributes that the requirements are about, with the code of the value last published of
-    each person.
-    """
+    """What was published of the people (P,) of a state, and what holds of any so many of those of a history. `columns`:
+    the sensitive attributes of the requirements, with the code last published of each person."""
 
     state: SeriesState
     requirements: Sequence[Requirement]

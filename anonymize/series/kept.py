@@ -170,12 +170,9 @@ def next_rows(
 
 @contextmanager
 def continued(source: Source, naming: Sequence[str], departed: pl.DataFrame, inputs: Sequence[str]) -> Iterator[Source]:
-    """A checked source with people behind it who are not in it, as a copy without a name, as long as the block; it is
-    called what the source is, and has its hash. They are named by their pseudonyms, in hexadecimal digits. `inputs`:
-    the hash of the input of each release.
-
-    Raises DataError where columns are not of the types that they were of, WriteError where there is no room.
-    """
+    """A checked source with people behind it who are not in it, named by hexadecimal pseudonyms, as an unnamed copy
+    with its name and hash, as long as the block. `inputs`: the hash of each release's input. Raises DataError where the
+    type of a column has changed, WriteError where there is no room."""
     named = departed["person"].bin.encode("hex")
     columns = [named.alias(name) if name in naming else _column(source, name, departed) for name in source.columns]
     texts = [column(name).cast(pl.String) if name in naming else column(name) for name in source.columns]

@@ -36,10 +36,8 @@ def naming(spec: Spec) -> tuple[str, ...]:
 
 
 def pseudonyms(spec: Spec, source: Source, names: Sequence[str], key: Key) -> pl.Series:
-    """(rows,) Binary: who each row is about. The source has been read once.
-
-    Raises DataError where a row does not say it, UsageError where several are about one person.
-    """
+    """(rows,) Binary: who each row is about, in a source that has been read. Raises DataError where a row does not say
+    it, UsageError where several are about one person."""
     missing = spec.missing(source.format)
     texts = source.scan().select([column(name).cast(pl.String) for name in names]).collect(engine="streaming")
     identifiers = [named_by(unnamed(each), missing) for each in texts.iter_columns()]
@@ -60,8 +58,7 @@ FAMILIAR = 3
 
 def check_known(current: CurrentPeople, state: SeriesState | None, least: float | None, name: str) -> None:
     """Raises DataError where fewer people of the last release are in the table than the share `least`; by default half
-    of the smallest share that there was, once there were `FAMILIAR` releases, and nobody before. Who was only kept in
-    the last release is not expected."""
+    of the smallest share so far, once there were `FAMILIAR` releases. People who were only kept are not expected."""
     if state is None:
         return
     expected = state.seen_last

@@ -117,11 +117,8 @@ def edges_of(table: Table, rows: NDArray[np.uint32], output: Output) -> dict[str
 
 
 def levels_around(table: Table, partition: Partition, wished: NDArray[np.int16]) -> NDArray[np.int16]:
-    """(classes, attributes) the levels of classes, at least the `wished` ones (classes, attributes), and as high as it
-    takes for all people of a class to share the node that it shows.
-
-    People who share a node share those above it, so that the lowest level at which they do is enough.
-    """
+    """(classes, attributes) the levels of classes: at least the `wished` ones, and high enough for all people of a
+    class to share a node. People who share a node share those above it, so that the lowest such level is enough."""
     levels = wished.copy()
     for index, attribute in enumerate(table.attributes):
         leaves = attribute.generalization.leaf_of(attribute.codes[partition.order])
@@ -181,9 +178,8 @@ def lasting(request: Request, people: int) -> Request:
 def finer(
     table: Table, published: PublishedValues, history: Ints, partition: Partition, cut: Rule, minimum: int
 ) -> Partition:
-    """The classes that a rule, made by `cut`, cuts the larger ones of a partition into, and the smaller ones.
-    `history` (rows,): of each row of the table. A part is allowed where the models hold of any so many people of its
-    history, so that no cut depends on who of them has which value."""
+    """The classes into which a rule, made by `cut`, cuts the larger ones, and the smaller ones. `history` (rows,): of
+    each row. A part is allowed where the models hold of any so many people of its history, whoever has which value."""
     large = partition.sizes >= 2 * minimum
     if not large.any():
         return partition

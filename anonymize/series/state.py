@@ -206,11 +206,8 @@ def load(path: str | Path) -> SeriesState:
 
 
 def load_sealed(path: str | Path, key_path: str | Path, *, unsealed: bool = False) -> tuple[SeriesState, Key]:
-    """Reads a state with the key of its series, under which nobody else has changed it.
-
-    Raises UsageError for another key, and for a state without a seal, unless `unsealed`; DataError where the seal is
-    not that of the content; and what `load` raises.
-    """
+    """Reads a state with the key of its series. Raises UsageError for another key, and for a state without a seal,
+    unless `unsealed`; DataError where the seal is not that of the content; and what `load` raises."""
     state, members = _read(path)
     key = load_for(key_path, state.key)
     if _SEAL not in members and not unsealed:

@@ -45,15 +45,15 @@ def test_counts_as_they_were_are_those_of_the_inverse_matrix() -> None:
     matrices = [np.full((size, size), 0.3 / (size - 1)) + np.eye(size) * (0.7 - 0.3 / (size - 1)) for size in (4, 3)]
     by_hand = np.linalg.inv(matrices[0]) @ table @ np.linalg.inv(matrices[1]).T
     counts = scene.channels.counts(released, 3)
-    beside = scene.channels.beside(np.arange(4)[:, None], counts)[:, :3]
-    assert undone(beside, scene.channels.values["ill"]) == pytest.approx(np.maximum(by_hand, 0))
+    of_people = scene.channels.counts_of(np.arange(4)[:, None], counts)[:, :3]
+    assert undone(of_people, scene.channels.values["ill"]) == pytest.approx(np.maximum(by_hand, 0))
 
 
 def test_what_is_not_known_of_somebody_counts_for_all_alike() -> None:
     scene = _randomized(1, 200, 0.6, 0.5)
     assert scene.channels is not None
     counts = scene.channels.counts(scene.release.values["ill"], 3)
-    unknown = scene.channels.beside(np.array([[-1]]), counts)
+    unknown = scene.channels.counts_of(np.array([[-1]]), counts)
     assert unknown == pytest.approx(counts.sum(axis=0)[None])
 
 

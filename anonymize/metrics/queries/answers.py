@@ -76,10 +76,8 @@ class MetItems:
     remembered: dict[tuple[int, int], spreads.Words] = field(default_factory=dict)
 
     def range(self, box: int, part: slice = spreads.EVERY) -> spreads.Words:
-        """(words,) the items of a part that meet the range of a box; not to be written to.
-
-        What stops below a range has started below its end, too: the bits of the one are among those of the other.
-        """
+        """(words,) the items of a part that meet the range of a box; not to be written to. What stops below a range has
+        also started below its end: the bits of the one are among those of the other."""
         begin, until = int(self.ends.begin[box]), int(self.ends.until[box])
         if not self.ends.few:
             return np.bitwise_xor(self.stops.below(begin, part), self.starts.below(until, part))

@@ -104,8 +104,7 @@ PASSED_COST = 3
 
 def met_ends(low: Ends, high: Ends, whole: bool) -> tuple[Ends, Ends]:
     """A region meets [low, high] where it starts below the first and does not stop below the second of these. A whole
-    number is as wide as 1, so that regions of them meet what is nearer than 1; where 1 is less than the distance of
-    numbers, what is equal."""
+    number is as wide as 1: regions meet what is nearer than 1, or equal where numbers are further apart."""
     if whole:
         return np.maximum(high + 1, np.nextafter(high, np.inf)), np.minimum(np.nextafter(low - 1, np.inf), low)
     return np.nextafter(high, np.inf), low
@@ -214,9 +213,8 @@ class Spreads:
 
 @dataclass(frozen=True)
 class GappedSpreads:
-    """Distinct regions of a category of which some are sets of leaves with others between them. `below` (distinct,
-    leaves + 1): the share of each that is before each leaf, and before the end. `rows` (distinct,): the rows of each.
-    `number` (regions,): which one each region is."""
+    """Distinct regions of a category, some with gaps. `below` (distinct, leaves + 1): the share of each before each
+    leaf, and before the end. `rows` (distinct,): of each. `number` (regions,): which one each region is."""
 
     below: Floats
     rows: Floats
@@ -263,10 +261,9 @@ class GappedSpreads:
 def rows_within(
     weights: Floats, met: Ints, within: Sequence[tuple[Spreads | GappedSpreads, float, float, int]]
 ) -> Floats:
-    """(met,) the rows of regions, `weights` (regions,), of those that a query meets, `met`, ascending; times the share
-    of each in every [low, high] that is given, with how many distinct ones start before its end. Where those that
-    are met lie close together, all between the first and the last are worked out in their order, and these are picked
-    from what comes out."""
+    """(met,) the rows of the regions that a query meets (`met`, ascending), times the share of each in every [low,
+    high] of `within`, which has how many distinct regions start before its end. Where those met lie close together, all
+    between the first and the last are computed in their order, and these are picked."""
     if within and len(met) and PICKED_COST * len(met) > met[-1] + 1 - met[0]:
         span = slice(int(met[0]), int(met[-1]) + 1)
         expected = weights[span]
