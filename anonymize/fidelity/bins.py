@@ -251,7 +251,7 @@ class ColumnCells:
         """(n, bins) the shares of each cell that lie in bins: in sum 1, or 0 where nothing is shown."""
         shares = self._of_numbers(bins) if isinstance(self.attribute.domain, Numeric) else self._of_categories(bins)
         total = shares.sum(axis=1, keepdims=True)
-        return np.divide(shares, total, out=shares, where=total > 0)
+        return np.asarray(np.divide(shares, total, out=shares, where=total > 0), np.float64)
 
     # --- numbers ---
 

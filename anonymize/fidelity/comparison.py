@@ -206,9 +206,9 @@ class _SampledRows:
         bins = column.bins()
         if isinstance(column, ColumnCells):
             cells, attribute = column.of_classes(self.classes), column.attribute
-            shown = _ShownShares(cells.over(bins), cells.of_class)
+            after = _ShownShares(cells.over(bins), cells.of_class)
             before = bins.of_leaf[attribute.codes[self.before]]
-            return _Column(attribute.name, before, bins.count, shown, rest=bins.rest)
+            return _Column(attribute.name, before, bins.count, after, rest=bins.rest)
         before, released = bins.of_leaf[column.original[self.before]], bins.of_leaf[column.released[self.after]]
         if not column.detached:
             return _Column(column.name, before, bins.count, None, released, bins.rest)
