@@ -273,26 +273,22 @@ MEANINGS = {
 
 def render_sarif(checked: Checked, out: IO[str], color: str) -> None:
     findings = checked.of_levels("error", "warning")
-    rules = list(dict.fromkeys(finding.rule for finding in checked.findings))
+    names = dict.fromkeys(finding.rule for finding in checked.findings)
+    rules = {name: MEANINGS.get(name, f"The privacy model {name} is not met.") for name in names}
     run = {
         "tool": {
             "driver": {
                 "name": checked.report["tool"]["name"],
                 "version": checked.report["tool"]["version"],
-                "rules": [_rule(rule) for rule in rules],
+                "rules": [{"id": rule, "shortDescription": {"text": meaning}} for rule, meaning in rules.items()],
             }
         },
         "columnKind": "unicodeCodePoints",
         "properties": {"state": str(checked.state)},
-        "results": [_result(finding, rules.index(finding.rule), checked.table) for finding in findings],
+        "results": [_result(finding, list(rules).index(finding.rule), checked.table) for finding in findings],
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     out.write(visible(json.dumps(log, indent=2, ensure_ascii=False), lines=True) + "\n")
-
-
-def _rule(rule: str) -> dict[str, Any]:
-    meaning = MEANINGS.get(rule, f"The privacy model {rule} is not met.")
-    return {"id": rule, "shortDescription": {"text": meaning}}
 
 
 def _result(finding: Finding, rule: int, table: str) -> dict[str, Any]:

@@ -241,7 +241,10 @@ class _Facts:
 
     def _of_model(self, place: int) -> Iterator[Finding]:
         """What a model comes to: that of the release of which it is weakest, or each one of which it fails."""
-        pairs = [(release, each) for release in self.verdict.releases for each in _of_place(release, place)]
+        pairs = []
+        for release in self.verdict.releases:  # those who are in it, and those who are not any more
+            results = [release.results[place], *(release.departed or ())[place : place + 1]]
+            pairs += [(release, each) for each in results]
         unmet = [(release, each) for release, each in pairs if each.result.state is State.UNMET]
         unshown = [(release, each) for release, each in pairs if each.result.state is State.UNKNOWN]
         result = pairs[0][1].result
@@ -316,11 +319,6 @@ def _of_pseudonyms(release: RetracedRelease) -> Iterator[Finding]:
         yield Finding(rule, rule, FOLLOWS_NOBODY.format(name, column.wrong, column.column), "error")
     elif column is not None and column.wrong is None:
         yield Finding(rule, rule, UNFOLLOWED.format(name, column.column), "error", known=False)
-
-
-def _of_place(release: MeasuredRelease, place: int) -> list[ValuesResult]:
-    """The results of a model: of those who are in a release, and of those who are not any more."""
-    return [release.results[place], *(release.departed or ())[place : place + 1]]
 
 
 def _count(pairs: Sequence[tuple[MeasuredRelease, ValuesResult]]) -> int:

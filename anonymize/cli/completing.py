@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from anonymize.errors import visible
 from anonymize.files import as_listed, parted
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEAD = 1 << 16
 SPEC_KEYS = ("quasi_identifiers", "sensitive", "identifiers", "insensitive")
@@ -125,14 +122,6 @@ def learners(context: click.Context) -> list[str]:
     return list(LEARNERS)
 
 
-def _nearby() -> Path | None:
-    from pathlib import Path
-
-    from anonymize.cli.options import spec_above
-
-    return spec_above(Path.cwd())
-
-
 def _placed(context: click.Context) -> list[str]:
     """What stands on the line without an option: click gives up before it says what it is, as the last option has no
     value yet."""
@@ -173,9 +162,11 @@ def _spec(context: click.Context) -> tuple[dict[str, Any], str]:
 
     import yaml  # type: ignore[import-untyped,unused-ignore]
 
+    from anonymize.cli.options import spec_above
+
     given = context.params["spec"] or next((each for each in _placed(context) if _is_spec(each)), None)
     with suppress(OSError, ValueError, yaml.YAMLError):
-        path = Path(given) if given else _nearby()
+        path = Path(given) if given else spec_above(Path.cwd())
         if path is not None:
             content = yaml.safe_load(path.read_text(encoding="utf-8")[:HEAD])
             return (content if isinstance(content, dict) else {}), str(path.parent)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import shlex
@@ -96,6 +95,8 @@ def put(text: str, *, lines: bool = False) -> None:
 
 def put_json(content: Any) -> None:
     """Prints what is no report as JSON."""
+    import json
+
     put(json.dumps(content, indent=2, ensure_ascii=False), lines=True)
 
 

@@ -251,13 +251,12 @@ class StatementSearch:
     def nearest(self, pattern: TreeNode) -> Statement:
         """The statement that is nearest to a pattern; of ties the first that is met."""
         conditions = needed(pattern.path, self.domains)
-        alone = tuple(self._moved((each,), 0, self._marginal(each)).conditions[0] for each in conditions)
+        rows = self.original
+        marginals = [TreeNode((each,), rows.chosen(each.within(rows)).total, leaf=True) for each in conditions]
+        moved = [self._moved(each.path, 0, each) for each in marginals]  # each condition by itself
+        alone = tuple(each.conditions[0] for each in moved)
         starts = [self._stated(each, pattern) for each in dict.fromkeys((conditions, alone))]
         return min((self._descended(start, pattern) for start in starts), key=lambda each: each.distance)
-
-    def _marginal(self, condition: RegionCondition) -> TreeNode:
-        """One condition by itself, on the original."""
-        return TreeNode((condition,), self.original.chosen(condition.within(self.original)).total, leaf=True)
 
     def _descended(self, statement: Statement, pattern: TreeNode) -> Statement:
         """With conditions moved, one after the other, for as long as that helps."""

@@ -207,7 +207,10 @@ def frames(
 
     def draw(random: np.random.Generator, count: int) -> pl.DataFrame:
         columns = _attributes(random, count)
-        labels = {name: _labels(function.holds(columns)) for name, function in chosen.items()}
+        labels = {
+            name: pl.Series(["B", "A"], dtype=pl.String).gather(function.holds(columns).astype(np.uint32))
+            for name, function in chosen.items()
+        }
         if perturb:
             columns = _perturbed(columns, random, perturb)
         return pl.DataFrame({**{name: columns[name] for name in COLUMNS}, **labels})
@@ -238,10 +241,6 @@ def _attributes(random: np.random.Generator, count: int) -> dict[str, Numbers]:
     columns["hvalue"] = np.rint(columns["zipcode"] * (random.random(count) + 0.5) * HOUSE).astype(np.int64)
     columns["total"] = columns["salary"] + columns["commission"]
     return columns
-
-
-def _labels(in_a: Bools) -> pl.Series:
-    return pl.Series(["B", "A"], dtype=pl.String).gather(in_a.astype(np.uint32))
 
 
 def _perturbed(columns: dict[str, Numbers], random: np.random.Generator, share: float) -> dict[str, Numbers]:
