@@ -7,9 +7,10 @@ validation of a request, the warnings of a report and the docs are all made from
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
+from collections import UserDict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, fields
-from importlib import import_module
+from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
@@ -334,40 +335,22 @@ def _having(property: str, options: Any) -> list[str]:
 
 
 # --- the registry -----------------------------------------------------------------------------------------------------
-# Modules by their IDs, each imported when it is first taken: a command runs one algorithm, and importing them all takes
-# longer than many a table does.
+# Modules, or classes, by their IDs, each imported when it is first taken: a command runs one algorithm, and importing
+# them all takes longer than many a table does.
 
 Kind = TypeVar("Kind")
 
 
-class Registry(MutableMapping[str, Kind]):
-    """ID -> module, in the order in which they are given: ID -> name of a module of the `package`, or of a member of
-    one, MODULE:MEMBER. All are of one kind: they have the same members."""
+class Registry(UserDict[str, Kind]):
+    """ID -> what has it, in the order in which they are given: ID -> name of a module of the `package`, or of a member
+    of one, as `pkgutil.resolve_name` reads it. All are of one kind: they have the same members."""
 
-    def __init__(self, package: str, modules: Mapping[str, str]) -> None:
+    def __init__(self, package: str, names: Mapping[str, str]) -> None:
         self._package = package
-        self._known: dict[str, Kind | str] = dict(modules)
+        super().__init__(cast("Mapping[str, Kind]", names))
 
     def __getitem__(self, name: str) -> Kind:
-        entry = self._known[name]
+        entry = self.data[name]
         if isinstance(entry, str):
-            module, _, member = entry.partition(":")
-            imported = import_module(f"{self._package}.{module}")
-            entry = cast(Kind, getattr(imported, member) if member else imported)
-            self._known[name] = entry
+            entry = self.data[name] = resolve_name(f"{self._package}.{entry}")
         return entry
-
-    def __setitem__(self, name: str, module: Kind) -> None:
-        self._known[name] = module
-
-    def __delitem__(self, name: str) -> None:
-        del self._known[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._known
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cache
 from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.cuts.base import SHARES, Candidates
+from anonymize.algorithms.cuts import SHARES, Candidates
 from anonymize.algorithms.cuts.candidates import ItemCells, Items, JudgedRows, Sides, before_each, each_alone
 from anonymize.algorithms.cuts.unsupervised import Widest
 from anonymize.algorithms.splitting import Batch
@@ -211,29 +211,6 @@ TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
-class BestCuts:
-    """The best cut of one attribute in each of m classes: `gain`, the share of the class's impurity that it saves, 0
-    where there is none; and the codes `start ... stop - 1` that it parts from the rest."""
-
-    gain: Floats
-    start: Ints
-    stop: Ints
-
-    @classmethod
-    def none(cls, classes: int) -> BestCuts:
-        """No cut in any class."""
-        return cls(np.zeros(classes), np.zeros(classes, np.int64), np.zeros(classes, np.int64))
-
-    def put(self, classes: Ints | Bools, other: BestCuts) -> None:
-        """Some of the classes become those of another."""
-        self.gain[classes], self.start[classes], self.stop[classes] = other.gain, other.start, other.stop
-
-    def picked(self, classes: Ints | Bools) -> BestCuts:
-        """Some of the classes."""
-        return BestCuts(self.gain[classes], self.start[classes], self.stop[classes])
-
-
-@dataclass(frozen=True)
 class ByTarget(Widest):
     """A rule that cuts by targets. `targets`: one for each of the batch's columns of targets. `exact`: whether all
     candidates are weighed by all rows."""
@@ -255,22 +232,23 @@ class ByTarget(Widest):
 
     def candidates(self, batch: Batch, attribute: int, classes: Ints) -> Candidates:
         """The best cut of each class; where none gains, that of `widest` with a score below 0."""
-        best, uncut = BestCuts.none(len(classes)), np.zeros(len(classes), np.bool_)
+        best, uncut = Candidates.near_median(np.zeros(len(classes))), np.zeros(len(classes), np.bool_)
         fresh = np.flatnonzero(batch.attempts[classes, attribute] < OWN_TRIES)
         if len(fresh):
             fresh_cuts, uncut[fresh] = self._best(batch, attribute, classes[fresh])
             best.put(fresh, fresh_cuts)
-        score = np.where(best.gain > 0, best.gain, -np.inf)
+        score = np.where(best.score > 0, best.score, -np.inf)
         batch.closed[classes[uncut], attribute] = True
-        rest = np.flatnonzero((best.gain <= 0) & ~uncut)
+        rest = np.flatnonzero((best.score <= 0) & ~uncut)
         if len(rest):
             other = super().candidates(batch, attribute, classes[rest])
             score[rest] = -1 / np.maximum(other.score, TINY)
             best.stop[rest] = other.stop
         return Candidates(score, best.start, best.stop)
 
-    def _best(self, batch: Batch, attribute: int, classes: Ints) -> tuple[BestCuts, Bools]:
-        """The best cut of each class (m,), and in which ones no boundary leaves enough rows on both sides."""
+    def _best(self, batch: Batch, attribute: int, classes: Ints) -> tuple[Candidates, Bools]:
+        """The best cut of each class (m,), by the share of the class's impurity that it saves, 0 where there is none;
+        and in which ones no boundary leaves enough rows on both sides."""
         rows = JudgedRows.of(batch, classes, self.minimum, exact=self.exact)
         best, uncut = self._best_of_rows(batch, attribute, rows)
         if len(rows.classes) == len(classes):
@@ -278,7 +256,7 @@ class ByTarget(Widest):
         places = np.searchsorted(rows.classes, classes)
         return best.picked(places), uncut[places]
 
-    def _best_of_rows(self, batch: Batch, attribute: int, rows: JudgedRows) -> tuple[BestCuts, Bools]:
+    def _best_of_rows(self, batch: Batch, attribute: int, rows: JudgedRows) -> tuple[Candidates, Bools]:
         """The best cuts of the classes of some rows. That no boundary leaves enough rows is certain only in a class
         that is judged by all of its rows, on a numeric attribute; and where equal rows may be parted, one may exist all
         the same."""
@@ -292,7 +270,7 @@ class ByTarget(Widest):
             best = self._among(cells, Sides.of(cells[0], allowed, alone=False), alone=False)
             one = each_alone(cells[0], rows.sizes, least)
             other = self._among(cells, Sides.of(cells[0], one, alone=True), alone=True)
-            better = other.gain > best.gain
+            better = other.score > best.score
             best.put(better, other.picked(better))
             best.stop[better] = items.stop_of(domain, best.start[better], better)
             return best, np.zeros(len(classes), np.bool_)
@@ -301,7 +279,7 @@ class ByTarget(Widest):
         sides = Sides.of(cells[0], self._telling(cells, allowed, bounds), alone=False)
         uncut &= ~again & (rows.sizes == batch.sizes[classes]) & (items.shift == 0) & (not self.relaxed)
         best = self._among(cells, sides, alone=False)
-        return BestCuts(best.gain, best.start, items.code_of(best.stop)), uncut
+        return replace(best, stop=items.code_of(best.stop)), uncut
 
     def _telling(self, cells: Sequence[ItemCells], item: Ints, bounds: Ints) -> Ints:
         """The allowed items among which the best ones are: where a label changes, and the first and the last
@@ -321,10 +299,10 @@ class ByTarget(Widest):
         tells[bounds[:-1][some]] = tells[bounds[1:][some] - 1] = True
         return item[tells]
 
-    def _among(self, cells: Sequence[ItemCells], sides: Sides, *, alone: bool) -> BestCuts:
+    def _among(self, cells: Sequence[ItemCells], sides: Sides, *, alone: bool) -> Candidates:
         """The cut of each class (m,) that saves most over all targets, the first one at a tie."""
         classes = len(cells[0].offset)
-        best = BestCuts.none(classes)
+        best = Candidates.near_median(np.zeros(classes))
         if not len(sides.item):
             return best
         gain, before = np.zeros(len(sides.item)), np.zeros(classes)
@@ -339,7 +317,9 @@ class ByTarget(Widest):
         hits = np.flatnonzero(gain == np.repeat(most, np.diff(starts, append=len(gain))))
         first = hits[run_starts(sides.owner[hits])]
         item = cells[0].items(sides.item[first], owner)
-        best.put(owner, BestCuts(most, item if alone else np.zeros_like(item), np.zeros_like(item) if alone else item))
+        best.put(
+            owner, Candidates(most, item if alone else np.zeros_like(item), np.zeros_like(item) if alone else item)
+        )
         return best
 
 
