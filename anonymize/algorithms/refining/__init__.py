@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,45 +40,50 @@ PLACES_TABLED = 1 << 9
 once per row."""
 
 
-class BoxAxis(Protocol):
-    """One attribute, as far as it occurs among the rows, or what one of its ends costs (see `missing`)."""
+class BoxAxis(ABC):
+    """One attribute, as far as it occurs among the rows, or what one of its ends costs (see `missing`).
 
-    @property
-    def rests(self) -> bool:
-        """Whether rows that agree cost nothing; otherwise only the axes of an attribute together say what they cost."""
+    `rests`: whether rows that agree cost nothing; otherwise only the axes of an attribute together say what they cost.
+    """
 
-    @property
-    def places(self) -> Places:
-        """(rows,)"""
+    rests: bool = True
+    places: Places
+    """(rows,)"""
 
+    @abstractmethod
     def line(self, places: Places) -> Singles:
         """Where places lie on a line, for finding near ones: far apart where an interval of both costs much."""
 
+    @abstractmethod
     def cost(self, low: Places, high: Places) -> Singles:
         """Weighted cost of each interval, of any shape."""
 
     def between(self, places: Places, others: Places) -> Singles:
         """What tells how far places lie apart, but for a share of those of the one: weighted cost of the interval of
         both; shapes are broadcast."""
+        return self.cost(places, others)
 
+    @abstractmethod
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
         """Weighted cost of each interval once a place has joined it; shapes are broadcast."""
 
     def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
         """Adds `joined` to a total; `work` is as large as that, and overwritten."""
+        total += self.joined(low, high, places)
 
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
         """`joined` times `scale`, of intervals (boxes,) and places (rows, 1); may be in `out` (rows, boxes)."""
+        return np.multiply(self.joined(low, high, places), scale, out=out)
 
+    @abstractmethod
     def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
         """The ends of intervals drawn at random, each around a place and within [low, high]; shapes are broadcast."""
 
 
 @dataclass(frozen=True)
-class NumericAxis:
+class NumericAxis(BoxAxis):
     """Positions of numbers: the cost of an interval is its length."""
 
-    rests: ClassVar[bool] = True
     places: Places
 
     def line(self, places: Places) -> Singles:
@@ -115,22 +120,12 @@ class NumericAxis:
         return np.where(whole, low, np.minimum(ends[0], places)), np.where(whole, high, np.maximum(ends[1], places))
 
 
-class LeavesAxis(ABC):
+class LeavesAxis(BoxAxis):
     """What axes of leaves have in common. `first`, `last` (height + 1, leaves): the leaves under the ancestor of each
     leaf, by level."""
 
     first: Places
     last: Places
-
-    @abstractmethod
-    def joined(self, low: Places, high: Places, places: Places) -> Singles:
-        """The cost of each interval once a leaf has joined it."""
-
-    def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
-        total += self.joined(low, high, places)
-
-    def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
-        return np.multiply(self.joined(low, high, places), scale, out=out)
 
     def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
         """The node above the leaf at a level drawn at random."""
@@ -209,7 +204,6 @@ class ManyLeavesAxis(LeavesAxis):
     """Leaves that occur, by number, where a table of their intervals would be too large. `leaves` (size,): the leaf of
     each number, ascending; `first`, `last`: see `LeavesAxis`."""
 
-    rests: ClassVar[bool] = True
     places: Places
     domain: Taxonomy
     weight: float
@@ -225,9 +219,6 @@ class ManyLeavesAxis(LeavesAxis):
         """The cost of each interval; of ends that cross, that of the interval between them."""
         ends = np.minimum(low, high), np.maximum(low, high)
         return (self.weight * self.domain.cost(*(self.leaves[end] for end in ends))).astype(np.float32)
-
-    def between(self, places: Places, others: Places) -> Singles:
-        return self.cost(places, others)
 
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
         return self.cost(np.minimum(low, places), np.maximum(high, places))

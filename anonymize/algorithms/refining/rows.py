@@ -3,10 +3,9 @@ that whether rows may be a class is a matter of counts."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,10 +58,10 @@ def _three(domain: Numeric, codes: Integers, weight: float) -> list[BoxAxis]:
     return [LowEnd((weight * low).astype(np.float32), last), HighEnd((weight * high).astype(np.float32)), present]
 
 
-class _End(ABC):
+class _End(BoxAxis):
     """What both ends have in common."""
 
-    rests: ClassVar[bool] = False
+    rests = False
 
     def line(self, places: Places) -> Singles:
         """Half of what numbers are apart, as there are two ends."""
@@ -71,10 +70,6 @@ class _End(ABC):
     def between(self, places: Places, others: Places) -> Singles:
         """The cost of the interval between two places: what the farther of the two ends costs."""
         return self.joined(places, places, others)
-
-    @abstractmethod
-    def joined(self, low: Places, high: Places, places: Places) -> Singles:
-        """The cost of each interval once a place has joined it."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +84,6 @@ class LowEnd(_End):
 
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
         return np.asarray(self.weight - np.minimum(low, places))
-
-    def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
-        total += self.joined(low, high, places)
-
-    def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
-        np.minimum(low, places, out=out)
-        np.subtract(self.weight, out, out=out)
-        out *= scale
-        return out
 
     def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
         """Open above, and below as an interval of numbers."""
@@ -116,14 +102,6 @@ class HighEnd(_End):
 
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
         return np.asarray(np.maximum(high, places))
-
-    def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
-        total += self.joined(low, high, places)
-
-    def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
-        np.maximum(high, places, out=out)
-        out *= scale
-        return out
 
     def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
         """Open below, and above as an interval of numbers."""
