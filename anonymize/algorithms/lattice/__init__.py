@@ -19,8 +19,6 @@ from anonymize.table import Attribute, Table
 from anonymize.table.population import Population
 
 # --- level vectors ----------------------------------------------------------------------------------------------------
-# The generalization lattice: level vectors, one level an attribute, ordered attribute by attribute.
-#
 # On each level of an attribute its nodes are numbered from 0 in the order of leaves.
 
 Vector: TypeAlias = tuple[int, ...]
@@ -38,20 +36,14 @@ class Lattice:
     lows: Vector = ()
 
     @classmethod
-    def of(cls, table: Table) -> Lattice:
-        """The lattice of a table's quasi-identifiers."""
-        return cls.between(table.attributes)
-
-    @classmethod
     def between(cls, attributes: Sequence[Attribute]) -> Lattice:
         """The lattice of the levels that attributes may be released at."""
-        lows = tuple(attribute.lowest for attribute in attributes)
-        heights = tuple(_highest(attribute) for attribute in attributes)
-        return cls(heights, lows)
+        tops = (each.hierarchy.height if each.highest is None else each.highest for each in attributes)
+        return cls(tuple(tops), tuple(each.lowest for each in attributes))
 
     def __iter__(self) -> Iterator[Vector]:
         """All nodes from the bottom up: by height, then lexicographically."""
-        for height in range(self.height(self.bottom), self.height(self.top) + 1):
+        for height in range(sum(self.bottom), sum(self.top) + 1):
             yield from self.at_height(height)
 
     @property
@@ -69,13 +61,8 @@ class Lattice:
         """The roots, or the highest levels."""
         return self.heights
 
-    @staticmethod
-    def height(vector: Vector) -> int:
-        """Steps between the bottom and a node."""
-        return sum(vector)
-
     def at_height(self, height: int) -> Iterator[Vector]:
-        """The nodes of one height in lexicographic order."""
+        """The nodes of one height, the sum of their levels, in lexicographic order."""
         yield from self._suffixes(0, height)
 
     def above(self, vector: Vector) -> Iterator[Vector]:
@@ -100,10 +87,6 @@ class Lattice:
         for level in range(max(height - rest, self.bottom[start]), min(height - least, self.heights[start]) + 1):
             for suffix in self._suffixes(start + 1, height - level):
                 yield (level, *suffix)
-
-
-def _highest(attribute: Attribute) -> int:
-    return attribute.hierarchy.height if attribute.highest is None else attribute.highest
 
 
 # --- the levels of one attribute --------------------------------------------------------------------------------------
@@ -141,8 +124,7 @@ class HierarchyLevels:
         """(nodes of `low`,) which node of the level `high` each node of the level `low` lies under."""
         upwards = self._steps.get((low, high))
         if upwards is None:
-            first = np.flatnonzero(np.diff(self.ordinals[low], prepend=-1))
-            upwards = self._steps[low, high] = self.ordinals[high][first]
+            upwards = self._steps[low, high] = self.ordinals[high][self.first(low)]
         return upwards
 
     def first(self, level: int) -> NDArray[np.int64]:
@@ -157,8 +139,7 @@ class HierarchyLevels:
 
     def nodes(self, level: int) -> NDArray[np.int32]:
         """(nodes of the level,) their numbers in the taxonomy."""
-        nodes = self.attribute.hierarchy.levels[level]
-        return np.asarray(nodes[np.flatnonzero(np.diff(self.ordinals[level], prepend=-1))])
+        return np.asarray(self.attribute.hierarchy.levels[level][self.first(level)])
 
     def of_leaves(self, level: int, of_node: Floats) -> Floats:
         """(leaves,) the figure of the node of a level that each leaf lies under, given a figure of every node of the
@@ -167,8 +148,6 @@ class HierarchyLevels:
 
 
 # --- figures of attributes put together -------------------------------------------------------------------------------
-# Figures of attributes put together: mean, geometric, max, sum, rank.
-#
 # Whole arrays of nodes are aggregated attribute by attribute, so that a node's result does not depend on which other
 # nodes are in the array.
 
@@ -227,14 +206,10 @@ def least(scores: Floats) -> int:
 
 
 # --- frequency sets ---------------------------------------------------------------------------------------------------
-# Frequency sets: the distinct combinations of quasi-identifiers at a node of the lattice, and how many rows each has.
-#
 # The set of a node follows from that of any node below it, without a look at the rows: the roll-up property. Where
 # several rows may be about one individual that holds too: see `Tally`.
 #
 # Source: LeFevre, DeWitt, Ramakrishnan, Incognito: efficient full-domain k-anonymity, SIGMOD 2005, section 3.
-#
-# Those that have been made are kept, so that a new one is rolled up from the smallest that will do.
 
 
 @dataclass(frozen=True)
@@ -253,17 +228,11 @@ class FrequencySet:
     populations: Mapping[str, Population] = field(default_factory=dict)
 
     @classmethod
-    def of_table(
-        cls, table: Table, requirements: tuple[Requirement, ...], rows: NDArray[np.uint32] | None = None
-    ) -> FrequencySet:
-        """At the bottom, the values themselves, of all rows or of some."""
-        return cls.with_classes(table, requirements, rows)[0]
-
-    @classmethod
     def with_classes(
         cls, table: Table, requirements: tuple[Requirement, ...], rows: NDArray[np.uint32] | None = None
     ) -> tuple[FrequencySet, Ints]:
-        """The frequency set at the bottom, and (rows,) which distinct row each row is."""
+        """The frequency set at the bottom, the values themselves, of all rows or of some, and (rows,) which distinct
+        row each row is."""
         hierarchies = tuple(HierarchyLevels.of(attribute) for attribute in table.attributes)
         picked: slice | NDArray[np.uint32] = slice(None) if rows is None else rows
         codes = [attribute.codes[picked] for attribute in table.attributes]
@@ -318,13 +287,16 @@ class FrequencySet:
 
     def roll_up(self, vector: Vector) -> FrequencySet:
         """The frequency set of a node that is not below this one's."""
-        return self._at_node(vector, *self.grouping(vector))
+        return self.rolled(vector)[0]
 
     def rolled(self, vector: Vector) -> tuple[FrequencySet, Ints]:
         """The frequency set of a node that is not below this one's, and (m,) which distinct row of the new set each of
         this one became part of."""
-        grouping, columns = self.grouping(vector)
-        return self._at_node(vector, grouping, columns), grouping.group
+        columns = [
+            column if low == high else hierarchy.step(low, high)[column]
+            for column, hierarchy, low, high in zip(self.columns, self.hierarchies, self.vector, vector, strict=True)
+        ]
+        return self._at_node(vector, columns)
 
     def subset(self, mask: Bools) -> FrequencySet:
         """The frequency set of only those rows that some of the distinct rows stand for."""
@@ -336,22 +308,14 @@ class FrequencySet:
         columns = [self.columns[index] for index in attributes]
         hierarchies = tuple(self.hierarchies[index] for index in attributes)
         vector = tuple(self.vector[index] for index in attributes)
-        sizes = [hierarchy.sizes[level] for hierarchy, level in zip(hierarchies, vector, strict=True)]
-        grouping = KeyGroups.of(*mixed_radix(columns, sizes))
         populations = {path: each.restricted(attributes) for path, each in self.populations.items()}
-        return replace(self, hierarchies=hierarchies, populations=populations)._at_node(vector, grouping, columns)
+        return replace(self, hierarchies=hierarchies, populations=populations)._at_node(vector, columns)[0]
 
-    def grouping(self, vector: Vector) -> tuple[KeyGroups, list[Ordinals]]:
-        """How the distinct rows come together at a node, and (m,) per attribute the ordinals there. Rows that show the
-        same nodes have the same mixed-radix number, so grouping equal numbers is enough."""
-        columns = [
-            column if low == high else hierarchy.step(low, high)[column]
-            for column, hierarchy, low, high in zip(self.columns, self.hierarchies, self.vector, vector, strict=True)
-        ]
+    def _at_node(self, vector: Vector, columns: Sequence[Ordinals]) -> tuple[FrequencySet, Ints]:
+        """The distinct rows put together that show the same nodes, which are in `columns` (m,) per attribute: they have
+        the same mixed-radix number, so that grouping equal numbers is enough. And (m,) the group of each."""
         sizes = [hierarchy.sizes[level] for hierarchy, level in zip(self.hierarchies, vector, strict=True)]
-        return KeyGroups.of(*mixed_radix(columns, sizes)), columns
-
-    def _at_node(self, vector: Vector, grouping: KeyGroups, columns: Sequence[Ordinals]) -> FrequencySet:
-        """The distinct rows put together; `columns`: the ordinals of each before that."""
+        grouping = KeyGroups.of(*mixed_radix(columns, sizes))
         ordinals = tuple(column[grouping.first] for column in columns)
-        return replace(self, vector=vector, columns=ordinals, tally=self.tally.grouped(grouping))
+        rolled_up = replace(self, vector=vector, columns=ordinals, tally=self.tally.grouped(grouping))
+        return rolled_up, grouping.group

@@ -26,7 +26,7 @@ import numpy as np
 
 from anonymize.algorithms.feasibility import no_generalization
 from anonymize.algorithms.lattice import FrequencySet, Lattice, Vector
-from anonymize.classes import Bools, Ints, Partition
+from anonymize.classes import Bools, Partition
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.judging import Suppression, withheld
 from anonymize.privacy import MODELS, Requirement, check
@@ -66,11 +66,22 @@ class Checker:
         suppression_limit: int = 0,
         progress: Callable[[int], None] = lambda rows: None,
         published: bool = True,
+        bottom: FrequencySet | None = None,
     ) -> None:
-        """`published`: suppressed rows are, unless a population is asked about, which has everybody under them."""
-        self.table = table
-        bottom, self.distinct_of = FrequencySet.with_classes(table, requirements)
-        self._begin(bottom, requirements, suppression_limit, progress, published and not withheld(table, requirements))
+        """`published`: suppressed rows are, unless a population is asked about, which has everybody under them.
+        `bottom`: see `over`."""
+        self.table, self.distinct_of = table, np.empty(0, np.int64)
+        if bottom is None:
+            bottom, self.distinct_of = FrequencySet.with_classes(table, requirements)
+        self.requirements, self.suppression_limit, self.one_by_one = requirements, suppression_limit, False
+        self.lattice = Lattice.between([hierarchy.attribute for hierarchy in bottom.hierarchies])
+        self.rows = int(bottom.counts.sum())
+        self.store = Store(bottom)
+        self.checks: dict[Vector, NodeCheck] = {}
+        published = published and not withheld(table, requirements)
+        self.suppression = Suppression(requirements, suppression_limit, published)
+        self._growing = tuple(r for r in requirements if MODELS[r.model].growing(r.parameters))
+        self._progress, self._reported = progress, 0
 
     @classmethod
     def over(
@@ -86,28 +97,9 @@ class Checker:
 
         `one_by_one`: each class is judged by itself, as a part of a release of which others are to come.
         """
-        checker = cls.__new__(cls)
-        checker.table, checker.distinct_of = table, np.empty(0, np.int64)
-        checker._begin(bottom, requirements, suppression_limit, lambda rows: None, not withheld(table, requirements))
+        checker = cls(table, requirements, suppression_limit, bottom=bottom)
         checker.one_by_one = one_by_one
         return checker
-
-    def _begin(
-        self,
-        bottom: FrequencySet,
-        requirements: tuple[Requirement, ...],
-        suppression_limit: int,
-        progress: Callable[[int], None],
-        published: bool,
-    ) -> None:
-        self.requirements, self.suppression_limit = requirements, suppression_limit
-        self.lattice = Lattice.between([hierarchy.attribute for hierarchy in bottom.hierarchies])
-        self.rows = int(bottom.counts.sum())
-        self.store = Store(bottom)
-        self.checks: dict[Vector, NodeCheck] = {}
-        self.suppression, self.one_by_one = Suppression(requirements, suppression_limit, published), False
-        self._growing = tuple(r for r in requirements if MODELS[r.model].growing(r.parameters))
-        self._progress, self._reported = progress, 0
 
     @property
     def bottom(self) -> FrequencySet:
@@ -143,14 +135,10 @@ class Checker:
         return self.lattice.size
 
     @property
-    def skipped(self) -> int:
-        """Nodes that were not checked."""
-        return self.total - self.checked
-
-    @property
     def counters(self) -> dict[str, int]:
         """The report's figures."""
-        return {"nodes_checked": self.checked, "nodes_skipped": self.skipped, "nodes_total": self.total}
+        skipped = self.total - self.checked
+        return {"nodes_checked": self.checked, "nodes_skipped": skipped, "nodes_total": self.total}
 
     def check(self, vector: Vector) -> NodeCheck:
         """The node, checked."""
@@ -165,7 +153,7 @@ class Checker:
         return self.store.get(vector)
 
     def failing(self, vector: Vector) -> Bools:
-        """(m,) which distinct rows of a node are in classes that fail: each is a class."""
+        """(m,) which distinct rows of a node, each a class, fail."""
         return self._failing(self.store.get(vector))
 
     def failed(self, vector: Vector) -> Bools:
@@ -211,9 +199,9 @@ class Checker:
         return self.suppression.failing(groups, frequency_set.counts)
 
     def _judged(self, vector: Vector, frequency_set: FrequencySet, failing: Bools) -> NodeCheck:
-        lost = frequency_set.counts[failing]
+        counts, lost = frequency_set.counts, frequency_set.counts[failing]
         suppressed = int(lost.sum())
-        squares, failing_squares = _squares(frequency_set.counts), _squares(lost)
+        squares, failing_squares = int(counts @ counts), int(lost @ lost)  # exact, as sums of float64 are not
         too_many = suppressed > self.suppression_limit or suppressed == self.rows
         return NodeCheck(
             vector=vector,
@@ -235,11 +223,6 @@ class Checker:
         if self._of_table and self.table.units is None:
             return self.suppression.at_least(groups, frequency_set.counts, failing) > self.suppression_limit
         return int(frequency_set.counts[failing].sum()) > self.suppression_limit
-
-
-def _squares(sizes: Ints) -> int:
-    """Sum of the squares, as an exact integer; a sum in float64 would be rounded where it is large."""
-    return int((sizes * sizes).sum())
 
 
 # --- frequency sets that have been made -------------------------------------------------------------------------------
@@ -265,9 +248,17 @@ class Store:
         if vector in self._sets:
             self._sets.move_to_end(vector)
             return self._sets[vector]
-        rolled_up = self.nearest(vector).roll_up(vector)
-        self._keep(rolled_up)
-        return rolled_up
+        frequency = self.nearest(vector).roll_up(vector)
+        self._sets[vector] = frequency
+        self._vectors = np.vstack([self._vectors, np.array([vector], np.int16)])
+        self._sizes = np.append(self._sizes, frequency.size)
+        self._room -= _cells(frequency)
+        while self._room < 0 and self._sets:  # the least recently used are dropped
+            gone, dropped = self._sets.popitem(last=False)
+            self._room += _cells(dropped)
+            stays = (self._vectors != np.array(gone, np.int16)).any(axis=1)
+            self._vectors, self._sizes = self._vectors[stays], self._sizes[stays]
+        return frequency
 
     def nearest(self, vector: Vector) -> FrequencySet:
         """The set below a node that has the fewest distinct rows; ties go to the one made first."""
@@ -278,18 +269,6 @@ class Store:
         if self._sizes[best] >= self.bottom.size:
             return self.bottom
         return self._sets[tuple(self._vectors[best].tolist())]
-
-    def _keep(self, frequency: FrequencySet) -> None:
-        """Keeps a set; the least recently used ones are dropped where room is needed."""
-        self._sets[frequency.vector] = frequency
-        self._vectors = np.vstack([self._vectors, np.array([frequency.vector], np.int16)])
-        self._sizes = np.append(self._sizes, frequency.size)
-        self._room -= _cells(frequency)
-        while self._room < 0 and self._sets:
-            gone, dropped = self._sets.popitem(last=False)
-            self._room += _cells(dropped)
-            stays = (self._vectors != np.array(gone, np.int16)).any(axis=1)
-            self._vectors, self._sizes = self._vectors[stays], self._sizes[stays]
 
 
 def _cells(frequency: FrequencySet) -> int:

@@ -70,7 +70,7 @@ def values_of(found: FrequencySet, name: str) -> Counter[tuple[int, int]]:
 
 @given(small_cases(), st.data())
 def test_what_is_rolled_up_is_what_the_rows_show(case: Case, data: st.DataObject) -> None:
-    bottom = FrequencySet.of_table(case.table, case.wanted)
+    bottom = FrequencySet.with_classes(case.table, case.wanted)[0]
     high = data.draw(st.sampled_from(case.nodes))
     low = data.draw(st.sampled_from([node for node in case.nodes if below(node, high)]))
     found = bottom.roll_up(low).roll_up(high)
@@ -86,7 +86,7 @@ def test_what_is_rolled_up_is_what_the_rows_show(case: Case, data: st.DataObject
 def test_some_attributes_alone(case: Case, data: st.DataObject) -> None:
     vector = data.draw(st.sampled_from(case.nodes))
     some = data.draw(st.lists(st.sampled_from(range(len(vector))), min_size=1, unique=True))
-    found = FrequencySet.of_table(case.table, case.wanted).roll_up(vector).restrict(some)
+    found = FrequencySet.with_classes(case.table, case.wanted)[0].roll_up(vector).restrict(some)
     assert rows_of(found) == Counter(tuple(row[index] for index in some) for row in shown(case.table, vector))
     assert found.vector == tuple(vector[index] for index in some)
 
@@ -96,7 +96,7 @@ def test_a_subset_is_the_set_of_its_rows(case: Case, random: object) -> None:
     bottom, distinct = FrequencySet.with_classes(case.table, case.wanted)
     kept = np.arange(bottom.size) % 2 == 0
     rows = np.flatnonzero(kept[distinct]).astype(np.uint32)
-    found, expected = bottom.subset(kept), FrequencySet.of_table(case.table, case.wanted, rows)
+    found, expected = bottom.subset(kept), FrequencySet.with_classes(case.table, case.wanted, rows)[0]
     assert found.counts.tolist() == expected.counts.tolist()
     groups, wanted = found.groups().by_itself(), expected.groups()
     assert groups.sizes.tolist() == wanted.sizes.tolist()
@@ -111,7 +111,7 @@ def test_a_subset_is_the_set_of_its_rows(case: Case, random: object) -> None:
 def test_a_store_gives_the_same_whatever_it_has_room_for(cells: int) -> None:
     @given(small_cases(), st.data())
     def check(case: Case, data: st.DataObject) -> None:
-        store = Store(FrequencySet.of_table(case.table, case.wanted), cells)
+        store = Store(FrequencySet.with_classes(case.table, case.wanted)[0], cells)
         asked: list[Vector] = data.draw(st.lists(st.sampled_from(case.nodes), max_size=12))
         for vector in asked:
             assert rows_of(store.get(vector)) == Counter(shown(case.table, vector))

@@ -53,7 +53,7 @@ def test_the_best_of_what_is_left(pair: tuple[Case, list[Vector]], metric: str) 
 @given(bounded())
 def test_a_lattice_lists_its_nodes(pair: tuple[Case, list[Vector]]) -> None:
     case, nodes = pair
-    lattice = Lattice.of(case.table)
+    lattice = Lattice.between(case.table.attributes)
     assert sorted(lattice) == nodes and lattice.size == len(nodes)
     for node in nodes:
         assert set(lattice.above(node)) | set(lattice.below(node)) <= set(nodes)
