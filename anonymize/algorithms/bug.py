@@ -221,7 +221,6 @@ class Climb:
                     yield climb.losses[node] / (raised - anonymity), index, int(climb.edges[node][0]), node
 
     def _anonymity(self, index: int, node: int, alive: Bools) -> int:
-        """The size of the smallest class after a generalization."""
         rows, into = self._under(index, node), self._merged(index, node)
         others = alive.copy()
         others[rows] = False
@@ -237,7 +236,6 @@ class Climb:
         return self._units.merge(place).counts(len(self.counts))
 
     def _under(self, index: int, node: int) -> Ints:
-        """Classes that show a child of a node."""
         edges = self.climbs[index].edges[node]
         column = self.columns[index]
         return np.flatnonzero((column >= edges[0]) & (column < edges[-1]) & (self.counts > 0))

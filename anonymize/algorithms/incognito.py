@@ -149,7 +149,6 @@ def _iterated(scorer: Scorer, options: Options, context: Context, deadline: Dead
 
 
 def _best(scorer: Scorer, options: Options, deadline: Deadline) -> Levels:
-    """The release of the best node."""
     best = _best_node(scorer, options, deadline)
     return scorer.checker.recoding(best.vector, _account(best, options))
 
@@ -186,7 +185,6 @@ def _scorer(checker: Checker, options: Options) -> Scorer:
 
 
 def _account(best: search.BestNode, options: Options) -> dict[str, Any]:
-    """What the report says of the search."""
     gap = {"gap": as_json([best.gap])} if options.time_limit or best.gap else {}
     ended = {} if best.stopped is None else {"stopped": best.stopped}
     return {"metric": options.metric, "score": as_json(best.score), **gap, **ended}

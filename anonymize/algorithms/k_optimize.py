@@ -363,7 +363,6 @@ def _task(limit: int, problems: dict[int, SplitProblem], task: SubtreeTask) -> E
 
 
 def _chosen(stage: Stage, splits: Splits) -> dict[str, Any]:
-    """What the report says of the search."""
     cost, bound = stage.best.cost or 0, stage.tree.bound or 0
     return {
         "splits": splits.count,

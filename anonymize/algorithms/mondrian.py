@@ -292,7 +292,6 @@ class RuleSearch:
 
     @property
     def _common(self) -> dict[str, Any]:
-        """What every rule is made with."""
         return {
             "domains": [attribute.domain for attribute in self.table.attributes],
             "weights": [attribute.weight for attribute in self.table.attributes],

@@ -288,7 +288,6 @@ class ArgusClimb:
 
 
 def _affected(cells: ShownCells, unsafe: list[Combinations]) -> int:
-    """Rows of the table that have an unsafe combination."""
     return cells.rows_with(np.any([each.rows for each in unsafe], axis=0)) if unsafe else 0
 
 
@@ -335,7 +334,6 @@ def _suppress(cells: ShownCells, unsafe: list[Combinations], subsets: list[Subse
 
 
 def _values(cells: ShownCells, combined: Combinations) -> list[tuple[Value, ...]]:
-    """The values of each unsafe combination."""
     rows = combined.first[combined.unsafe]
     columns = [
         [(index, value) for value in cells.frequency_set.columns[index][rows].tolist()] for index in combined.subset

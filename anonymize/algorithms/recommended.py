@@ -278,7 +278,6 @@ class Recommendation:
 
     @property
     def _whole(self) -> bool:
-        """Whether the sample is the table."""
         return len(self.sample) == len(self.rows)
 
     def _shape(self, rows: NDArray[np.uint32]) -> tuple[int, int]:

@@ -239,7 +239,6 @@ def _named(checker: Checker, vector: Vector) -> dict[str, int]:
 
 
 def _chosen(search: Search) -> dict[str, Any]:
-    """What the report says beside the levels."""
     heights, named = search.checker.lattice.heights, partial(_named, search.checker)
     listed = [
         {

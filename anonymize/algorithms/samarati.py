@@ -100,11 +100,6 @@ def most_precise(checker: Checker) -> Vector:
     return heights.chosen(heights.lowest())
 
 
-def lowest(checker: Checker) -> list[Vector]:
-    """The good nodes of the lowest height that has any, in lexicographic order; none where no node is good."""
-    return Heights(checker, Deadline()).lowest()
-
-
 class Heights:
     """The search through the heights of the lattice. `low`: no node below this height is good. `good`: the nodes that
     were found to be, in the order in which they were met. `late`: whether the deadline ended the search: it does as
@@ -199,7 +194,7 @@ class Heights:
         return next(self._good(height), None) is not None
 
 
-def all_minimal(checker: Checker, stopped: Callable[[], bool] = lambda: False) -> Iterator[Vector]:
+def all_minimal(checker: Checker, stopped: Callable[[], bool]) -> Iterator[Vector]:
     """Every good node without a good node below it, by height, then lexicographically, until it is stopped.
 
     A node above a good one is not looked at: it is not minimal, and the nodes above it are not either.
@@ -220,7 +215,6 @@ def all_minimal(checker: Checker, stopped: Callable[[], bool] = lambda: False) -
 
 
 def _described(checker: Checker, vector: Vector) -> dict[str, Any]:
-    """A minimal node as the report has it."""
     node = checker.check(vector)
     names = [attribute.name for attribute in checker.table.attributes]
     return {

@@ -292,7 +292,6 @@ def _open(codes: Corners, rows: Ints, sizes: Ints, k: int) -> tuple[Ints, Ints, 
 
 
 def _shuffled(rows: Ints, sizes: Ints, rng: np.random.Generator) -> Ints:
-    """The rows of each part in random order."""
     part = np.repeat(np.arange(len(sizes)), sizes)
     return rows[np.lexsort((rng.random(len(rows)), part))]
 

@@ -12,24 +12,19 @@ from anonymize.classes import Bools, Floats, Ints, Partition, concatenated_range
 from anonymize.records import dataclass
 
 # --- from all rows downward -------------------------------------------------------------------------------------------
-# Groups from all rows downward: groups are cut in two around rows that lie far apart, and small ones are mended.
+# Groups are cut in two around rows that lie far apart, and small ones are mended: see `top_down` for the paper's
+# method.
 #
-# The paper's method is explained in `top_down`.
-#
-# **Split**: groups of at least 2k rows are cut into as many groups of at least k rows as they can make. Rows are laid
-#  in
-# order of how much nearer they are to one of two far seeds than to the other, and the group is cut at the place where
-# the
-# two sides lose least together. Again, until no group has 2k rows.
+# **Split**: groups of at least 2k rows are cut into as many groups of at least k rows as they can make. Rows are put in
+# the order of how much nearer they are to one of two far seeds than to the other, and the group is cut where the two
+# sides lose least together. Again, until no group has 2k rows.
 #
 # **Adjust**: groups of fewer than k rows are brought to k by rows of a larger group, or by merging, whichever loses
-#  less.
-# In rounds. At its turn every small group G that has not changed in the round weighs (a) to take the k - |G| rows it
-# lacks from a group of at least 2k - |G|, those that enlarge its NCP least, one after the other, and (b) to merge with
-# the group that makes the union of least NCP. It takes the way that leaves the lower total. A group gives rows once a
-# round, as it was at the round's start, and is then left alone until the next. Groups that reach 2k rows are split
-# after
-# the round.
+# less. In rounds: at its turn every small group G that has not changed in the round weighs (a) to take the k - |G| rows
+# it lacks from a group of at least 2k - |G|, those that enlarge its NCP least, one after the other, and (b) to merge
+# with the group that makes the union of least NCP. It takes the way that leaves the lower total. A group gives rows
+# once a round, as it was at the round's start, and is then left alone until the next. Groups that reach 2k rows are
+# split after the round.
 
 SCANS = 3
 
@@ -252,9 +247,7 @@ def top_down(
 
 
 # --- from single rows upward ------------------------------------------------------------------------------------------
-# Groups from the single rows upward: small groups merge with the nearest, round by round, until none is small.
-#
-# The paper's method is explained in `bottom_up`.
+# Small groups merge with the nearest, round by round, until none is small: see `bottom_up` for the paper's method.
 
 
 def bottom_up(

@@ -216,7 +216,6 @@ class BranchAndBound:
             self._best, self._gain = vector, sum(of[level] for of, level in zip(self._gains, vector, strict=True))
 
     def _most(self, index: int) -> float:
-        """The most that an attribute can gain."""
         return max([0.0, *(self._gains[index][level] for level in self._lower[index][:1])])
 
     def _gained(self, vector: Vector, place: int) -> float:

@@ -242,7 +242,6 @@ class Round:
 
     @staticmethod
     def _lost(left: FrequencySet, vector: Vector) -> int:
-        """Rows that are not safe at a node."""
         frequency = left.roll_up(vector)
         return int(frequency.counts[~frequency.safe].sum())
 

@@ -52,7 +52,7 @@ publisher-payout, which are ARX's as well).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -116,7 +116,6 @@ class Scorer:
     metric: str = "loss"
     aggregate: str | None = None
     gs_factor: float = 0.5
-    _tables: dict[str, list[Floats]] = field(default_factory=dict, repr=False)
 
     def over(self, checker: Checker) -> Scorer:
         """A scorer by the same metric, on the nodes of another checker."""
@@ -212,17 +211,16 @@ class Scorer:
             return [level.astype(np.float64) for level in vectors.T]
         if self.metric == "precision":
             return self._precision(vectors, suppressed)
-        tables = self._table("x")
         losses = []
         for index, levels in enumerate(vectors.T):
-            x = tables[index][levels] + (0.0 if extra is None else extra[index])
+            x = self._sums[index][levels] + (0.0 if extra is None else extra[index])
             losses.append(self._scaled(index, x))
         return losses
 
     def _scaled(self, index: int, x: Floats) -> Floats:
         """x of one attribute as its v."""
         if self.metric in ENTROPIES:
-            most = 1.0 if self.metric == "entropy" else self._most[index]
+            most = 1.0 if self.metric == "entropy" else self._plain_sums[index][-1]
             return np.asarray(np.floor(x / (most or 1.0) * DECIMALS) / DECIMALS)
         if self.metric in ("ncp", "entropy-loss"):
             return x / self._rows
@@ -261,7 +259,7 @@ class Scorer:
         )
 
     def _cost(self, hierarchy: HierarchyLevels) -> Floats:
-        """(nodes of the taxonomy,) what a cell costs."""
+        """(nodes of the taxonomy,) the cost of a cell."""
         over = hierarchy.attribute.generalization
         if self.metric == "entropy-loss":
             return hierarchy.leaves / (self._combinations or 1.0)
@@ -271,14 +269,14 @@ class Scorer:
     def _hierarchies(self) -> Sequence[HierarchyLevels]:
         return self.checker.bottom.hierarchies
 
-    def _table(self, name: str) -> list[Floats]:
-        """Per attribute (levels,) figures that follow from the level alone: `x` of all rows, research `values`."""
-        if name not in self._tables:
-            figures = research_values(self.checker.table) if name == "values" else self._sums()
-            self._tables[name] = figures
-        return self._tables[name]
+    @cached_property
+    def _values(self) -> list[Floats]:
+        """Per attribute (levels,) research values."""
+        return research_values(self.checker.table)
 
+    @cached_property
     def _sums(self) -> list[Floats]:
+        """Per attribute (levels,) x of all rows."""
         return [np.array([self._generalization * x for x in of_level]) for of_level in self._plain_sums]
 
     @cached_property
@@ -290,11 +288,6 @@ class Scorer:
             self._of_levels(hierarchy, _counted(column, bottom.counts, hierarchy.sizes[0]))
             for hierarchy, column in columns
         ]
-
-    @property
-    def _most(self) -> list[float]:
-        """Per attribute the sum over all rows where each shows the root."""
-        return [of_level[-1] for of_level in self._plain_sums]
 
     def _of_levels(self, hierarchy: HierarchyLevels, rows: Floats) -> list[float]:
         """The sum over all rows at each level; `rows` (leaves,)."""
@@ -354,7 +347,7 @@ class Scorer:
     def _values_summed(self, vectors: Vectors) -> Floats:
         """(n, 1) sums of the research values over the attributes."""
         total = np.zeros(len(vectors))
-        for of_level, levels in zip(self._table("values"), vectors.T, strict=True):
+        for of_level, levels in zip(self._values, vectors.T, strict=True):
             total += of_level[levels]
         return total[:, None]
 

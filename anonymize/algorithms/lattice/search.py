@@ -212,7 +212,6 @@ class Walk:
         return numbers
 
     def _check(self, number: int) -> NodeCheck:
-        """Checks a node and draws the conclusions."""
         vector = self.grid.vector(number)
         checked = self.checker.check(vector)
         self.open[number] = False

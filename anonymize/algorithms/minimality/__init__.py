@@ -28,8 +28,6 @@ from anonymize.records import dataclass
 from anonymize.table import SensitiveColumn, Table
 
 # --- what is refused --------------------------------------------------------------------------------------------------
-# Which refinements are refused, so that a refusal gives nobody away.
-#
 # How many of a value's rows are in a part of a class, if it is known that they are many: a class has `whole` rows, of
 # which `marked` have a value; a part of it has `drawn` rows. If every arrangement of the values in the class is equally
 # likely, the part has X rows of the value, X hypergeometric. E[X | X >= t] is a sum of terms of which each follows from
@@ -92,8 +90,6 @@ def mean_from(start: Ints, whole: Ints, marked: Ints, drawn: Ints) -> Floats:
         left, term, total, above, count = left[on], term[on], total[on], above[on], count[on]
     return mean
 
-
-# --- what is refused --------------------------------------------------------------------------------------------------
 
 FREQUENCY, DISTINCT = "frequency-l-diversity", "distinct-l-diversity"
 
@@ -185,7 +181,8 @@ class Diversity:
         entry, owner = concatenated_ranges(starts[step.whole], lengths), np.repeat(np.arange(step.parts), lengths)
         present = np.zeros(len(entry), np.int64)
         offsets = starts_of(lengths)[inside.classes]
-        code_rank = np.searchsorted(_keys(around, self.size), step.whole[inside.classes] * self.size + inside.codes)
+        keys = around.classes * self.size + around.codes
+        code_rank = np.searchsorted(keys, step.whole[inside.classes] * self.size + inside.codes)
         present[offsets + code_rank - starts[step.whole[inside.classes]]] = inside.counts
         rows = step.of_class(sizes)[step.whole[owner]]
         return MarkedParts(owner, rows, around.counts[entry], sizes[owner], present)
@@ -207,11 +204,6 @@ class Diversity:
         enough = enough_of_one | (step.of_class(others)[step.whole] > others)
         never = step.of_class((filling >= sizes).astype(np.int64)) == 0
         return np.asarray((never | (step.of_class((~enough).astype(np.int64)) == 0))[step.whole])
-
-
-def _keys(runs: Runs, size: int) -> Ints:
-    """(entries,) ascending numbers of the entries of runs."""
-    return np.asarray(runs.classes * size + runs.codes)
 
 
 def _most_frequent(runs: Runs, classes: int) -> Callable[[int], Ints]:
@@ -239,18 +231,12 @@ class Refusals:
     def worth(self, step: RefinedParts, codes: Sequence[Codes]) -> Bools:
         """(parts,) whether the step may be tried, as far as each part goes; `codes`: (n,) of each sensitive attribute.
         Nobody learns anything from a step that is not tried."""
-        worth = np.ones(step.parts, np.bool_)
-        for diversity in self.diversities:
-            worth &= diversity.worth(step, codes)
-        return worth
+        return np.all([np.ones(step.parts, np.bool_), *(each.worth(step, codes) for each in self.diversities)], axis=0)
 
     def clear(self, step: RefinedParts, codes: Sequence[Codes]) -> Bools:
         """(parts,) whether each part may be shown, where the step may be tried. A class is parted only if all its parts
         may be shown."""
-        clear = np.ones(step.parts, np.bool_)
-        for diversity in self.diversities:
-            clear &= diversity.clear(step, codes)
-        return clear
+        return np.all([np.ones(step.parts, np.bool_), *(each.clear(step, codes) for each in self.diversities)], axis=0)
 
 
 def _diversity(requirement: Requirement, index: int, columns: Sequence[SensitiveColumn]) -> Diversity:

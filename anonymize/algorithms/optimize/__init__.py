@@ -177,6 +177,10 @@ class SizedCells:
         """Whether every combination has a key of 63 bits, and every cost is exact as a floating point number."""
         return math.prod(cells.spans) < MOST_KEYS and int(cells.counts.sum()) ** 2 < EXACT
 
+    def splits(self, attribute: int) -> Ints:
+        """The splits of an attribute."""
+        return self.split[self.first[attribute] + 1 : self.first[attribute + 1]]
+
     @property
     def intervals(self) -> int:
         """Intervals of all attributes together."""
@@ -201,16 +205,12 @@ class SizedCells:
         """(intervals,) the attribute of each."""
         return np.arange(len(self.first) - 1).repeat(self.first[1:] - self.first[:-1])
 
-    def joined(self, mask: Bools) -> tuple[SizedCells, Ints]:
-        """The cells of fewer splits: of all splits there are, which stay. And (m,) the new cell of each."""
-        cells, grouping = self._joined(mask)
-        return cells, grouping.group
-
     def fewer(self, mask: Bools) -> SizedCells:
         """The cells of fewer splits, as `joined` has them."""
-        return self if np.count_nonzero(mask) == len(self.inner) else self._joined(mask)[0]
+        return self if np.count_nonzero(mask) == len(self.inner) else self.joined(mask)[0]
 
-    def _joined(self, mask: Bools) -> tuple[SizedCells, KeyGroups]:
+    def joined(self, mask: Bools) -> tuple[SizedCells, Ints]:
+        """The cells of fewer splits: of all splits there are, which stay. And (m,) the new cell of each."""
         begins = self._starting.copy()
         begins[self.inner] = mask[self.split[self.inner]]
         number = np.cumsum(begins) - 1
@@ -224,14 +224,9 @@ class SizedCells:
             split=self.split[begins],
             keys=keys[one],
             counts=np.add.reduceat(self.counts[grouping.order], grouping.starts),
-            labels=self._labels_of(grouping),
+            labels=np.add.reduceat(self.labels[grouping.order], grouping.starts, axis=0),
         )
-        return cells, grouping
-
-    def _labels_of(self, grouping: KeyGroups) -> Ints:
-        if not self.labels.shape[1]:
-            return self.labels[: len(grouping.starts)]
-        return np.add.reduceat(self.labels[grouping.order], grouping.starts, axis=0)
+        return cells, grouping.group
 
     def classed(self, class_of: Ints) -> Ints:
         """(attributes * m,) class and interval of each cell, in every attribute, as one number."""
@@ -266,6 +261,11 @@ class SizedCells:
         place = np.minimum(np.searchsorted(self.keys, neighbour), len(self.keys) - 1)
         attribute, chosen = np.nonzero(inside & (self.keys[place] == neighbour))
         return self.split[edge[attribute, chosen]], cells[chosen], place[attribute, chosen]
+
+
+def stacked(labels: list[Ints], rows: Ints) -> Ints:
+    """(..., labels) the figures of each label, of the shape of those of `rows` (...); there may be no labels."""
+    return np.stack(labels, axis=-1) if labels else np.zeros((*rows.shape, 0), np.int64)
 
 
 def _strides(first: Ints) -> Ints:

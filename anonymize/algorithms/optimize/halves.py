@@ -280,7 +280,6 @@ def halves_of_units(
 
 
 def _summed(groups: Groups, picked: slice, head_runs: HeadRuns, codes: Mapping[str, int], side: int) -> Groups:
-    """The halves on one side of each run, summed."""
     histograms = {name: _half(each, picked, head_runs, codes[name], side) for name, each in groups.histograms.items()}
     return Groups(sides(groups.sizes[picked], head_runs)[side], histograms)
 

@@ -20,7 +20,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from anonymize.algorithms.optimize import SizedCells
+from anonymize.algorithms.optimize import SizedCells, stacked
 from anonymize.algorithms.optimize.costs import SizeRules
 from anonymize.classes import Bools, Ints
 from anonymize.records import dataclass
@@ -70,7 +70,7 @@ class Line(Arcs):
     @classmethod
     def of(cls, rules: SizeRules, cells: SizedCells, head: Bools, attribute: int) -> Line | None:
         """The line through a node; None where its tables would be too large."""
-        splits = cells.split[cells.first[attribute] + 1 : cells.first[attribute + 1]]
+        splits = cells.splits(attribute)
         span = len(splits) + 1
         free = np.ones_like(head)
         free[splits] = False
@@ -79,12 +79,13 @@ class Line(Arcs):
         uneven = np.flatnonzero(~rules.cost.linear(others.counts, others.labels))
         if (len(uneven) + len(classes.counts)) * span * (span + 1) // 2 * (cells.labels.shape[1] + 1) > ARC_NUMBERS:
             return None
-        placed = Placed(cells, cells.places[attribute] - cells.first[attribute], span)
-        rows, labels = placed.sums(class_of[cell_of], len(classes.counts))
+        place = cells.places[attribute] - cells.first[attribute]
+        rows, labels = _summed(_tables(cells, class_of[cell_of] * span + place, len(classes.counts), span))
         least = rules.cost.single * rows
-        number = np.full(len(others.counts), -1)
+        number = np.full(len(others.counts), len(uneven))  # the others are left out
         number[uneven] = np.arange(len(uneven))
-        parts, part_labels = placed.sums(number[cell_of], len(uneven))
+        tables = _tables(cells, number[cell_of] * span + place, len(uneven) + 1, span)
+        parts, part_labels = _summed([table[:-1] for table in tables])
         np.add.at(least, class_of[uneven], rules.cost.least(parts, part_labels) - rules.cost.single * parts)
         begin, end = _ends(span)
         fixed = np.concatenate(([0], np.cumsum(head[splits]), [0]))
@@ -110,23 +111,17 @@ class Line(Arcs):
         return self._path(np.maximum(whole(self.rows, self.labels, pieces), self.least))[0]
 
 
-@dataclass(frozen=True)
-class Placed:
-    """Cells with the `place` (m,) of each in an attribute of `span` places."""
+def _tables(cells: SizedCells, key: Ints, groups: int, span: int) -> list[Ints]:
+    """(groups, span) the rows of the cells of each group at each place, and those of each label; `key` (m,): group x
+    span + place."""
+    weights = (cells.counts, *cells.labels.T)
+    return [np.bincount(key, each, groups * span).astype(np.int64).reshape(-1, span) for each in weights]
 
-    cells: SizedCells
-    place: Ints
-    span: int
 
-    def sums(self, group: Ints, groups: int) -> tuple[Ints, Ints]:
-        """(groups, arcs) rows and (groups, arcs, labels) labels of the cells of each group (m,), -1 for none."""
-        chosen = group >= 0
-        key = group[chosen] * self.span + self.place[chosen]
-        rows, *labels = (
-            sums(np.bincount(key, weights[chosen], groups * self.span).astype(np.int64).reshape(-1, self.span))
-            for weights in (self.cells.counts, *self.cells.labels.T)
-        )
-        return rows, np.stack(labels, axis=-1) if labels else np.zeros((*rows.shape, 0), np.int64)
+def _summed(tables: list[Ints]) -> tuple[Ints, Ints]:
+    """(groups, arcs) rows and (groups, arcs, labels) labels, from those at single places."""
+    rows, *labels = (sums(table) for table in tables)
+    return rows, stacked(labels, rows)
 
 
 def shortest(costs: Ints, span: int) -> tuple[int, Ints]:
@@ -195,10 +190,6 @@ class SetAside:
         """Intervals of the attribute."""
         return int(self.cells.first[self.attribute + 1] - self.cells.first[self.attribute])
 
-    def splits(self, attribute: int) -> Ints:
-        """The splits of an attribute."""
-        return self.cells.split[self.cells.first[attribute] + 1 : self.cells.first[attribute + 1]]
-
     @cached_property
     def places(self) -> Ints:
         """(attributes, cells) the interval of each cell, numbered from 0 in each attribute."""
@@ -209,19 +200,17 @@ class SetAside:
         that would be too large a table."""
         key, size = self.places[self.attribute], self.span
         for other in range(len(self.cells.places)):
-            chosen = mask[self.splits(other)]
+            chosen = mask[self.cells.splits(other)]
             if other != self.attribute and chosen.any():
                 number = np.concatenate(([0], np.cumsum(chosen)))
                 key = key + number[self.places[other]] * size
                 size *= int(number[-1]) + 1
         if size > TABLE:
             return None
-        weights = (self.cells.counts, *self.cells.labels.T)
-        tables = [np.bincount(key, each, size).astype(np.int64).reshape(-1, self.span) for each in weights]
+        tables = _tables(self.cells, key, size // self.span, self.span)
         some = tables[0].any(axis=1)
         arcs = self.span * (self.span + 1) // 2
         if np.count_nonzero(some) * arcs * len(tables) > ARC_NUMBERS:
             return None
-        rows, *labels = (sums(table[some]) for table in tables)
-        stacked = np.stack(labels, axis=-1) if labels else np.zeros((*rows.shape, 0), np.int64)
-        return Arcs(self.rules, self.splits(self.attribute), rows, stacked, np.zeros(arcs, np.bool_))
+        rows, labels = _summed([table[some] for table in tables])
+        return Arcs(self.rules, self.cells.splits(self.attribute), rows, labels, np.zeros(arcs, np.bool_))

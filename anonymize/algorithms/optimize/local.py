@@ -310,7 +310,6 @@ class Annealed(LocalWalk):
             self.mask, self.cost = changed, cost
 
     def _chance(self, cost: int) -> float:
-        """The probability that a rise to this cost goes through."""
         share = HOT * (COLD / HOT) ** (self.tried / (CYCLE * len(self._others)))
         return float((self.cost / cost) ** (1 / share))
 

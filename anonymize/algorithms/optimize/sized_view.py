@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from anonymize.algorithms.optimize import SizedCells
+from anonymize.algorithms.optimize import SizedCells, stacked
 from anonymize.algorithms.optimize.costs import Additions, SizeRules
 from anonymize.classes import Bools, Ints
 from anonymize.records import dataclass
@@ -131,7 +131,7 @@ class SizedView:
         """What lies before each split of the allset."""
         labels = [self._sums(self.cells.labels[:, spot], self.classes.labels[:, spot]) for spot in range(self._labels)]
         rows = self._sums(self.cells.counts, self.sizes)
-        return self._side(rows, _stacked(labels, rows), self._sums(self.least_of, self._least))
+        return self._side(rows, stacked(labels, rows), self._sums(self.least_of, self._least))
 
     @cached_property
     def after(self) -> Side:
@@ -230,7 +230,3 @@ class SizedView:
         useless |= one.failing & no_gain(other.rows, one.rows)
         useless |= other.failing & no_gain(one.rows, other.rows)
         return np.asarray(np.count_nonzero(~useless, axis=0))
-
-
-def _stacked(labels: list[Ints], rows: Ints) -> Ints:
-    return np.stack(labels, axis=-1) if labels else np.zeros((*rows.shape, 0), np.int64)

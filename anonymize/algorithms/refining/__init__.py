@@ -345,9 +345,7 @@ class Kinds:
 
 def _kinds(places: Sequence[Places]) -> list[Kinds]:
     """The axes put together, those of fewest different places first, as long as there are few kinds of rows."""
-    alone = sorted(
-        (_together([index], places, None) for index in range(len(places))), key=lambda kinds: len(kinds.rows)
-    )
+    alone = (_together([index], places, None) for index in range(len(places)))
     kept: list[Kinds] = []
     for kinds in sorted(alone, key=lambda kinds: len(kinds.rows)):
         both = _together([*kept[-1].axes, *kinds.axes], places, kept[-1]) if kept else kinds

@@ -277,7 +277,6 @@ def cut_best(measure: BoxMeasure, parts: Partition, k: int, threads: int) -> Par
 
 
 def _batches(sizes: Ints) -> Iterator[Ints]:
-    """The numbers of parts that are worked on together."""
     by_size = np.argsort(sizes, kind="stable")
     for same in np.split(by_size, np.flatnonzero(np.diff(sizes[by_size])) + 1):
         step = max(ROWS_AT_ONCE // int(sizes[same[0]]), 1)

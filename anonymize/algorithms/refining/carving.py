@@ -25,8 +25,8 @@ import numpy as np
 
 from anonymize.algorithms.deadline import Resources
 from anonymize.algorithms.refining import Places, Singles
-from anonymize.algorithms.refining.block import LEAST_GAIN, Block, BlockClasses
-from anonymize.algorithms.refining.regrouping import PoolNeighbours, divided, numbers_of, pools
+from anonymize.algorithms.refining.block import LEAST_GAIN, Block, BlockClasses, least_of
+from anonymize.algorithms.refining.regrouping import PoolNeighbours, by_size, divided, numbers_of, pools
 from anonymize.algorithms.refining.rows import RowTypes
 from anonymize.classes import Bools, Floats, Ints, starts_of
 from anonymize.records import dataclass
@@ -89,19 +89,13 @@ def _taken(block: Block, types: RowTypes, rows: Ints, sizes: Ints, rng: np.rando
     if types.alike:
         return divided(block, rows, sizes, rng)
     taken = np.zeros(len(rows), np.bool_)
-    starts, by_size = starts_of(sizes), np.argsort(sizes, kind="stable")
-    begin = 0
-    while begin < len(by_size):
-        end = begin + 1
-        while end < len(by_size) and (end + 1 - begin) * sizes[by_size[end]] * BOXES <= BOX_CELLS:
-            end += 1
-        some = by_size[begin:end]
+    starts = starts_of(sizes)
+    for some in by_size(sizes, BOX_CELLS // BOXES):
         width = np.arange(int(sizes[some[-1]]))
         there = width < sizes[some, None]
         places = np.where(there, starts[some, None] + width, starts[some, None])
         drawn = _Drawn.of(block, types, rows[places], there, rng)
         taken[places[there]] = drawn.best(types, rng)[there]
-        begin = end
     return taken
 
 
@@ -289,10 +283,7 @@ def _nearest(block: Block, classes: BlockClasses, drawn: Ints, close: Ints, rng:
     rise = block.measure.cost(low, high) * (classes.sizes[drawn, None] + classes.sizes[close]) - classes.ncp[close]
     rise -= classes.ncp[drawn, None]
     rise += rng.gumbel(size=rise.shape) * (REORDERING * np.abs(rise).mean(axis=1, keepdims=True))
-    kept = min(NEAR_CLASSES, close.shape[1])
-    near = np.argpartition(rise, kept - 1, axis=1)[:, :kept]
-    near = np.take_along_axis(near, np.argsort(np.take_along_axis(rise, near, 1), axis=1, kind="stable"), 1)
-    return np.take_along_axis(np.broadcast_to(close, rise.shape), near, 1)
+    return least_of(rise, close, min(NEAR_CLASSES, close.shape[1]))
 
 
 def recarve(

@@ -279,8 +279,6 @@ class Refinement:
         return Partition.of_labels(after)
 
     def _passed(self, number: int, table_rows: int) -> Step:
-        """What a pass does with a block."""
-
         def step(rows: Ints, labels: Ints, resources: Resources) -> Ints:
             block = self._block(rows)
             carved = self.types is not None and self.types.alike
@@ -293,7 +291,6 @@ class Refinement:
         return step
 
     def _swept(self, sweeps: int, heat: tuple[float, float]) -> Step:
-        """What sweeps of exchanges do with a block."""
         effort = CARE if self.codes.shape[1] <= blocks_of.BLOCK_ROWS else HASTE
 
         def step(rows: Ints, labels: Ints, resources: Resources) -> Ints:
@@ -314,7 +311,6 @@ class Refinement:
 
 
 def _late(deadline: Deadline) -> dict[str, bool]:
-    """What the account of a refinement says of the time."""
     return {"stopped_by_time": deadline.passed and ended_by() == TIME}
 
 
@@ -365,23 +361,13 @@ def refined_partly(
     if len(np.unique(labels[some])) < 2:
         return regions
     met = met_by(table, requirements, rows) if beyond_size(table, requirements) else None
-    search = Refinement(
-        table.attributes, rows[some], minimum_size(requirements), None if met is None else _of_some(met, some), context
-    )
+    met = None if met is None else partial(_met_by_rows, met, some)
+    search = Refinement(table.attributes, rows[some], minimum_size(requirements), met, context)
     with ThreadPoolExecutor(context.threads) as executor:
         partition, story = search.run(Partition.of_labels(labels[some]), options, executor)
     labels[some] = regions.partition.count + partition.class_of(len(some))
     together = Partition.of_labels(np.unique(labels, return_inverse=True)[1])
     return replace(regions, partition=together.renumbered(rows), refinement={**story, "rows": len(some)}, tree=None)
-
-
-def _of_some(met: Met, some: Ints) -> Met:
-    """`met` of rows that are numbered within some of them."""
-
-    def met_of(numbers: Ints, groups: Ints, count: int) -> Bools:
-        return met(some[numbers], groups, count)
-
-    return met_of
 
 
 def _worst(table: Table, partition: Partition, share: float) -> Bools:

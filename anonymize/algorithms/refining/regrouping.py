@@ -1,5 +1,4 @@
-"""Classes whose rows are grouped anew: one divided in two, or a pool of neighbours swapped, split and merged in one
-step."""
+"""Classes whose rows are grouped anew: one divided in two, or a pool of neighbours in one step."""
 
 from __future__ import annotations
 
@@ -15,13 +14,11 @@ from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, starts_o
 from anonymize.records import dataclass
 
 # --- a class divided in two -------------------------------------------------------------------------------------------
-# Classes divided in two where a number of rows is all that is required.
-#
-# Around a row of the class, drawn at random, the others are put in order, the nearest first; how much each attribute
-# counts for that is drawn, too. Every place at which that order can be cut, with k rows or more on either side, is
-# weighed by what both sides lose in their own boxes, and the best cut of a few orders is taken. Where one attribute
-# counts for most and the row lies at its end that is a cut as Mondrian makes it; in the middle of several, a crowd
-# leaves the rows around it.
+# Where a number of rows is all that is required. Around a row of the class, drawn at random, the others are put in
+# order, the nearest first; how much each attribute counts for that is drawn, too. Every place at which that order can
+# be cut, with k rows or more on either side, is weighed by what both sides lose in their own boxes, and the best cut of
+# a few orders is taken. Where one attribute counts for most and the row lies at its end that is a cut as Mondrian makes
+# it; in the middle of several, a crowd leaves the rows around it.
 #
 # All classes are worked on side by side, those of about as many rows together.
 
@@ -36,7 +33,7 @@ def divided(block: Block, rows: Ints, sizes: Ints, rng: np.random.Generator) -> 
     of a class that loses no less in two."""
     leaves = np.zeros(len(rows), np.bool_)
     starts = starts_of(sizes)
-    for some in _batches(sizes):
+    for some in by_size(sizes, ORDER_CELLS // ORDERS):
         width = int(sizes[some[-1]])
         places = starts[some, None] + np.minimum(np.arange(width), sizes[some, None] - 1)
         classes, chosen = _nearest(block, rows[places], sizes[some], rng)
@@ -44,15 +41,15 @@ def divided(block: Block, rows: Ints, sizes: Ints, rng: np.random.Generator) -> 
     return leaves
 
 
-def _batches(sizes: Ints) -> Iterator[Ints]:
-    """The numbers of classes that are worked on together, by size."""
-    by_size = np.argsort(sizes, kind="stable")
-    begin = 0
-    while begin < len(by_size):
-        arranged = sizes[by_size[begin:]] * np.arange(1, len(by_size) - begin + 1)
-        end = begin + max(int(np.searchsorted(arranged, ORDER_CELLS // ORDERS, side="right")), 1)
-        yield by_size[begin:end]
-        begin = end
+def by_size(sizes: Ints, cells: int) -> Iterator[Ints]:
+    """The numbers of classes that are worked on together: those of about as many rows, so many cells at most when all
+    are as large as the largest, or one class."""
+    order = np.argsort(sizes, kind="stable")
+    while len(order):
+        arranged = sizes[order] * np.arange(1, len(order) + 1)
+        count = max(int(np.searchsorted(arranged, cells, side="right")), 1)
+        yield order[:count]
+        order = order[count:]
 
 
 def _nearest(block: Block, rows: Ints, sizes: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
@@ -125,11 +122,9 @@ def _running(places: Places, end: np.ufunc) -> Places:
 
 
 # --- pools of neighbours ----------------------------------------------------------------------------------------------
-# Pools of neighbouring classes whose rows are grouped anew: swaps, splits and merges in one.
-#
-# Around a row drawn at random, a pool is the row's class and some of the classes that the row would least raise the
-# penalty of. Which lie near is worked out for many rows at once; they are kept as rows, one of each class, so that they
-# still say where to look when classes have changed.
+# Swaps, splits and merges in one. Around a row drawn at random, a pool is the row's class and some of the classes that
+# the row would least raise the penalty of. Which lie near is worked out for many rows at once; they are kept as rows,
+# one of each class, so that they still say where to look when classes have changed.
 #
 # In every pool groups are grown one after the other: a free row drawn at random, then, until there are k, the free row
 # that raises the penalty least. What is left joins the group whose NCP it raises least. A pool whose groups lose less

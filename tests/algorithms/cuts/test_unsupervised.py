@@ -13,7 +13,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.cuts.unsupervised import FINE, Entropy, Ncp, Nodes, Rate, Widest
+from anonymize.algorithms.cuts import Nodes
+from anonymize.algorithms.cuts.unsupervised import FINE, Entropy, Ncp, Rate, Widest
 from anonymize.algorithms.splitting import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.classes import Runs
