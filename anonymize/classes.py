@@ -161,7 +161,7 @@ def summed_by_key(keys: Ints, weights: NDArray[Weight]) -> tuple[Ints, NDArray[W
 
 
 MOST_KEYS = 1 << 62
-"""Numbers of combinations stay below this, so that none overflows and a position can be packed beside a small one."""
+"""Numbers of combinations stay below this, so that none overflows and a position can be packed with a small one."""
 
 
 def mixed_radix(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[Ints, int]:

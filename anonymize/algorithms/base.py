@@ -1,6 +1,6 @@
 """What an algorithm is: a module with a manual, an ID, options, a record of what it needs, and one function.
 
-The values that an option accepts, and when it has an effect, are declared beside its default. The command line, the
+The values that an option accepts, and when it has an effect, are declared with its default. The command line, the
 validation of a request, the warnings of a report and the docs are all made from these declarations.
 """
 
@@ -213,7 +213,7 @@ def option(
 ) -> Any:
     """A field of an Options dataclass.
 
-    `minimum`, `maximum`, `above`: the range of a number; beside `choices`, one of them or a number. `only_with`: by the
+    `minimum`, `maximum`, `above`: the range of a number; with `choices`, one of them or a number. `only_with`: by the
     name of another option, the values of it without which this one has no effect. `workload`: the values with which the
     algorithm looks at the table's targets and selections. `local`: those with which equal rows may be released
     differently, so that the recoding is not a function of the values. `random`: those with which the algorithm draws

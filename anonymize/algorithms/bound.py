@@ -3,12 +3,12 @@
 Every class has at least k rows, and what it loses a row is at least what any two of its rows lose together: a region
 that covers a class covers every pair of it.
 
-The floor. A class has one label in each category, which costs what some row of it costs beside r; so for every r it is
-one of a few vectors of labels above r. All its rows are under these, and its numbers span at least what they differ
-from those of r. So r loses at least the least over all such vectors of their cost and the (k - 1)-th least difference
-in numbers among the other rows under them. Vectors are looked at from the cheapest on, until the next costs more than
-the best. Summed over rows this is a bound; but it lets every row choose its company, also rows that would lose less
-among themselves.
+The floor. A class has one label in each category, which costs what some row of it costs together with r; so for every r
+it is one of a few vectors of labels above r. All its rows are under these, and its numbers span at least what they
+differ from those of r. So r loses at least the least over all such vectors of their cost and the (k - 1)-th least
+difference in numbers among the other rows under them. Vectors are looked at from the cheapest on, until the next costs
+more than the best. Summed over rows this is a bound; but it lets every row choose its company, also rows that would
+lose less among themselves.
 
 The bound. Every row r gets a price y(r) >= 0 such that the prices of no class sum up to more than the class loses. As
 classes part the rows, all prices together are then at most what any release loses (they are a solution of the dual of
@@ -20,8 +20,8 @@ left, and by further ones of which less than nothing is. A class of 2k rows and 
 that no more than 2k - 2 others count. Where rows may be suppressed, one that is loses all its quasi-identifiers, and no
 price is higher than that.
 
-It holds for every model beside k-anonymity too, which only forbid some of the classes. It follows from the input: it is
-not for publication.
+It holds under further models, too: they only forbid some of the classes. It follows from the input: it is not for
+publication.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class LossBound:
     k: int
 
     def block(self, gcp: float | None) -> dict[str, float | int | None]:
-        """Its block in the report, beside the gcp of a release: `above` is by what share of the bound it is higher."""
+        """Its block in the report, along with the gcp of a release: `above` is by what share of the bound it is
+        higher."""
         above = gcp / self.bound - 1 if gcp is not None and self.bound else None
         return {"k": self.k, "floor": self.floor, "gcp": self.bound, "above": above}
 
@@ -144,7 +145,7 @@ def _costs_of(attribute: Attribute) -> Callable[[int], Floats]:
 
     def costs(leaf: int) -> Floats:
         each = domain.cost(np.minimum(leaves, leaf), np.maximum(leaves, leaf))
-        if domain.kind == "numeric" and domain.missing is not None:  # beside missing ones, one number has no width
+        if domain.kind == "numeric" and domain.missing is not None:  # with missing ones, one number has no width
             other = np.arange(domain.size) != leaf
             if leaf == domain.missing:
                 each[other] = 1 / domain.size

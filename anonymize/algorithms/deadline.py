@@ -20,7 +20,7 @@ from anonymize.records import dataclass
 # so does somebody at a terminal who does not want to wait any longer.
 
 TIME, INTERRUPTED = "time", "interrupted"
-"""How a report says, under `stopped`, that a search ended because its time was up, or because it was told to."""
+"""How a report says, under `stopped`, that a search ended because its time was up, or because it was interrupted."""
 
 _interrupted = Event()
 
@@ -36,7 +36,7 @@ def interruptible() -> Iterator[Callable[[], None]]:
 
 
 def ends_early(options: Any) -> bool:
-    """Whether a search with these options ends with the best that it has, when its time is up or it is told to."""
+    """Whether a search with these options ends with the best that it has, when its time is up or it is interrupted."""
     limits = [each for each in fields(options) if each.name == "time_limit"]
     return any(
         all(getattr(options, name) in values for name, values in each.metadata["only_with"].items()) for each in limits
@@ -54,8 +54,8 @@ def stopped(late: bool) -> dict[str, str]:
 
 
 class Deadline:
-    """When a search has to end: after some seconds, never for 0, and where it is told to; without `seconds`, never at
-    all. `given`: whether there is a limit of time."""
+    """When a search has to end: after some seconds, never for 0, and when it is interrupted; without `seconds`, never
+    at all. `given`: whether there is a limit of time."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self.given, self._obeys = bool(seconds), seconds is not None

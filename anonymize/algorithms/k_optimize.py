@@ -279,13 +279,14 @@ def _begin(stage: Stage, level_splits: LevelSplits, ranks: dict[int, Ints], time
 
 
 class Budget:
-    """How much may be looked at, and until when. `spent`: the first of it to be spent, once it is."""
+    """How much may be looked at, and until when, in a table of so many `rows`. `spent`: the first of it to be spent,
+    once it is."""
 
     def __init__(self, options: Options, context: Context, rows: int) -> None:
         self._work, self._seconds, self._start = options.work * 1_000_000, options.time_limit, monotonic()
         self._deadline = Deadline(options.time_limit)
         self._nodes = options.nodes or (0 if options.work or options.time_limit else NODES)
-        self._context, self._rows, self._reported = context, rows, 0
+        self._context, self.rows, self._reported = context, rows, 0
         self.spent: str | None = None
 
     def timely(self) -> bool:
@@ -297,7 +298,7 @@ class Budget:
         most = {"nodes": self._nodes, "work": self._work, TIME: self._seconds}
         used = {"nodes": stage.tree.nodes, "work": stage.best.work, TIME: monotonic() - self._start}
         share, name = max((used[name] / limit, name) for name, limit in most.items() if limit)
-        self.tell(int(min(share, 1.0) * self._rows))
+        self.tell(int(min(share, 1.0) * self.rows))
         late = self._deadline.passed
         self.spent = ended_by() if late else name if share >= 1 else None
         return self.spent is None
@@ -307,10 +308,6 @@ class Budget:
         if rows > self._reported:
             self._context.progress(rows - self._reported)
             self._reported = rows
-
-    def finish(self) -> None:
-        """Tells the progress that all is done."""
-        self.tell(self._rows)
 
 
 @dataclass(frozen=True)
@@ -338,7 +335,7 @@ class StagedSearch:
             for stage in self.stages:
                 stage.round(partial(self._explored, pool), partial(self._timely, stage))
         self.final.inherit()
-        self.budget.finish()
+        self.budget.tell(self.budget.rows)
 
     def _timely(self, stage: Stage) -> bool:
         costs = [each.best.cost for each in self.stages if each.best.cost is not None]

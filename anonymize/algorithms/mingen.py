@@ -147,5 +147,4 @@ class Exhaustion:
         """The best so far in a sentence."""
         if self.vector is None or self.best is None:
             return None
-        named = {each.name: level for each, level in zip(self.checker.table.attributes, self.vector, strict=True)}
-        return of_levels(named, f"distortion {self.best[0]:.6g}", self.gap)
+        return of_levels(self.checker.named(self.vector), f"distortion {self.best[0]:.6g}", self.gap)

@@ -189,7 +189,12 @@ def _masked(table: Table, requirements: tuple[Requirement, ...], options: Option
     whose classes follow from more than quasi-identifiers, and InfeasibleError where rows would have to be suppressed
     for their sensitive values."""
     check_maskable(table, requirements)
-    for wrong in _not_blind(options):
+    seeing = {
+        "--relaxed": options.relaxed,
+        "--refine": options.refine,
+        f"--cut {options.cut}": options.cut in BY_TARGET,
+    }
+    if wrong := next((name for name, given in seeing.items() if given), None):
         raise UsageError(f"{FLAG} and {wrong} exclude each other: classes then follow from more than quasi-identifiers")
     rows = remaining_in_region(table, requirements, replace(context, suppression_limit=0)).rows
     search = RuleSearch(table, requirements, False, context, rows, ties=options.ties)
@@ -204,16 +209,6 @@ def _masked(table: Table, requirements: tuple[Requirement, ...], options: Option
     name = f"{Selecting.ID}, {cut}" if selecting else cut
     none = np.empty(0, np.uint32)
     return Regions(partition, none, name, tree, minimality={"refused": sum(check.refused), **losses})
-
-
-def _not_blind(options: Options) -> list[str]:
-    """The options that look at more than quasi-identifiers."""
-    chosen = {
-        "--relaxed": options.relaxed,
-        "--refine": options.refine,
-        f"--cut {options.cut}": options.cut in BY_TARGET,
-    }
-    return [name for name, given in chosen.items() if given]
 
 
 def _check_workload(table: Table, cut: str) -> None:
@@ -306,7 +301,7 @@ class RuleSearch:
 
 
 def ties_of(cut: str, ties: str) -> dict[str, Any]:
-    """What a rule is made with beside what all are: the one that has ties, which of them it takes."""
+    """What a rule is made with in addition to what all are: the one that has ties, which of them it takes."""
     return {"ties": ties} if cut == "widest" else {}
 
 

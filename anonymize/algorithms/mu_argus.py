@@ -250,13 +250,18 @@ class ArgusClimb:
         unsafe = self._tested(cells)
         at_first = self._unsafe
         while True:
-            if _affected(cells, unsafe) <= self.allowed:
+            affected = cells.rows_with(np.any([each.rows for each in unsafe], axis=0)) if unsafe else 0
+            if affected <= self.allowed:
                 mended = _suppress(cells, unsafe, self.subsets)
                 if mended.losing <= self.allowed and (mended.hidden <= self.hidden or mended.blank):
                     return mended, into, {"tested_unsafe": at_first, "generalizations": steps}
             self.late = self.late or self.deadline.passed
             if not any(_to_climb(cells.frequency_set)):
-                raise InfeasibleError(_no_level_left(self.allowed))
+                message = (
+                    "levels: mu-argus found no release in which no column is above its highest level, and at most "
+                    f"{self.allowed} rows lose cells"
+                )
+                raise InfeasibleError(Problem(message, hint="raise levels.max, or allow more with --outliers"))
             frequency_set, group = cells.frequency_set.rolled(_raised(cells.frequency_set, unsafe, whole=self.late))
             cells, into, steps = ShownCells.of(frequency_set), group[into], steps + 1
             unsafe = self._tested(cells)
@@ -287,22 +292,10 @@ class ArgusClimb:
         return of_levels(named, f"{self._unsafe} tested combinations of values are still unsafe", None)
 
 
-def _affected(cells: ShownCells, unsafe: list[Combinations]) -> int:
-    return cells.rows_with(np.any([each.rows for each in unsafe], axis=0)) if unsafe else 0
-
-
 def _to_climb(frequency_set: FrequencySet) -> list[int]:
     """How many levels each attribute can still go up."""
     highest = Lattice.between([hierarchy.attribute for hierarchy in frequency_set.hierarchies]).top
     return [top - level for top, level in zip(highest, frequency_set.vector, strict=True)]
-
-
-def _no_level_left(allowed: int) -> Problem:
-    message = (
-        "levels: mu-argus found no release in which no column is above its highest level, and at most "
-        f"{allowed} rows lose cells"
-    )
-    return Problem(message, hint="raise levels.max, or allow more with --outliers")
 
 
 def _raised(frequency_set: FrequencySet, unsafe: list[Combinations], *, whole: bool) -> Vector:

@@ -4,7 +4,7 @@ spec declares highest levels, those of each part that no class may leave."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Protocol
 
@@ -178,8 +178,9 @@ class _Parted:
         lost: list[tuple[Rows, InfeasibleError]] = []
         for rows, part in self._tables():
             context = replace(self.context, suppression_limit=max(left, 0), save=False)
+            options = replace(self.options, time_limit=deadline.left) if deadline.given else self.options
             try:
-                regions = run(part, self.requirements, self._timed(deadline), context)
+                regions = run(part, self.requirements, options, context)
             except InfeasibleError as error:
                 lost.append((rows, error))
                 left -= len(rows)
@@ -204,14 +205,8 @@ class _Parted:
         for rows in self.parts:
             yield rows, subset(table, rows)
 
-    def _timed(self, deadline: Deadline) -> Any:
-        """The options with what is left of their time."""
-        if not any(each.name == "time_limit" for each in fields(self.options)) or not self.options.time_limit:
-            return self.options
-        return replace(self.options, time_limit=max(deadline.left, 1e-3))
-
     def _together(self, classes: list[Regions], lost: list[Rows]) -> Regions:
-        """The classes of all parts; what else is told of them is that of the largest one."""
+        """The classes of all parts; everything else in the recoding is that of the largest one."""
         largest = max(classes, key=lambda each: len(each.partition.order))
         partition = Partition.of_blocks(
             [each.partition.order for each in classes], [each.partition.sizes for each in classes]

@@ -57,7 +57,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from anonymize.algorithms.base import Context, Needs, of_levels, option
@@ -65,7 +64,7 @@ from anonymize.algorithms.deadline import Deadline, stopped
 from anonymize.algorithms.lattice import Vector
 from anonymize.algorithms.lattice.branch_and_bound import BranchAndBound
 from anonymize.algorithms.lattice.nodes import Checker
-from anonymize.algorithms.lattice.strings import CHECKS, LocalSearch, StringSearch, every_string
+from anonymize.algorithms.lattice.strings import CHECKS, DECIMALS, LocalSearch, StringSearch, every_string
 from anonymize.algorithms.minimality import mask_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.errors import InfeasibleError, Problem
@@ -86,8 +85,6 @@ READ_CELLS = 5_000
 BELOW = 0.25
 """Where the hybrid search goes on among the strings that are left: they are all better than one that is known, and most
 of them are not safe, which a string of lower research value settles for more of them."""
-DIGITS = 12
-"""Research values that are equal in so many decimals are equal."""
 
 
 @dataclass(frozen=True)
@@ -145,16 +142,12 @@ def pre_pruned(checker: Checker) -> Choices:
     """The levels at which an attribute alone may be safe (figure 3): by the subset property, no string has others."""
     choices = []
     for index, (low, high) in enumerate(zip(checker.lattice.bottom, checker.lattice.top, strict=True)):
-        alone = _part(checker, [index])
+        alone = Checker.over(
+            checker.table, checker.bottom.restrict([index]), checker.requirements, checker.suppression_limit
+        )
         unsafe = [level for level in range(low, high + 1) if alone.check((level,)).ruled_out]
         choices.append(range(max(unsafe, default=low - 1) + 1, high + 1))
     return choices
-
-
-def _part(checker: Checker, attributes: Sequence[int]) -> Checker:
-    """A checker of strings of some attributes, the others at their roots."""
-    bottom = checker.bottom.restrict(attributes)
-    return Checker.over(checker.table, bottom, checker.requirements, checker.suppression_limit)
 
 
 class Search:
@@ -218,14 +211,14 @@ class Search:
     def gap(self) -> float:
         """By how much at most another string may have a higher research value."""
         best = self.strings.total(self.strings.successes[0])
-        return max(0.0, round(self.strings.bound - best, DIGITS))
+        return max(0.0, round(self.strings.bound - best, DECIMALS))
 
     def described(self) -> str | None:
         """The best so far in a sentence."""
         if not self.strings.successes:
             return None
         best = self.ranked[0]
-        return of_levels(_named(self.checker, best), f"research value {self.strings.total(best):.6g}", self.gap)
+        return of_levels(self.checker.named(best), f"research value {self.strings.total(best):.6g}", self.gap)
 
 
 def roots(vector: Vector, heights: Vector) -> int:
@@ -233,16 +226,11 @@ def roots(vector: Vector, heights: Vector) -> int:
     return sum(level == height for level, height in zip(vector, heights, strict=True))
 
 
-def _named(checker: Checker, vector: Vector) -> dict[str, int]:
-    names = [attribute.name for attribute in checker.table.attributes]
-    return dict(zip(names, vector, strict=True))
-
-
 def _chosen(search: Search) -> dict[str, Any]:
-    heights, named = search.checker.lattice.heights, partial(_named, search.checker)
+    heights = search.checker.lattice.heights
     listed = [
         {
-            "levels": named(vector),
+            "levels": search.checker.named(vector),
             "research_value": search.strings.total(vector),
             "root_attributes": roots(vector, heights),
         }

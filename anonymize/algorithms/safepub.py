@@ -63,7 +63,7 @@ from anonymize.table import Table
 
 ID = "safepub"
 NODES = 2000
-"""Nodes of the lattice that are candidates, beside the top."""
+"""Nodes of the lattice that are candidates, in addition to the top."""
 LONGEST = 5_000_000
 """Rows of a class, of which probabilities are computed."""
 Vector = tuple[int, ...]

@@ -153,8 +153,7 @@ class Heights:
         if not self.good:
             return None
         best = min(self.good, key=lambda vector: (sum(vector), vector))
-        named = {each.name: level for each, level in zip(self.checker.table.attributes, best, strict=True)}
-        return of_levels(named, f"height {sum(best)}", self.gap)
+        return of_levels(self.checker.named(best), f"height {sum(best)}", self.gap)
 
     def _stopped(self) -> bool:
         """Whether to stop: it is late, and there is a good node."""
@@ -216,9 +215,8 @@ def all_minimal(checker: Checker, stopped: Callable[[], bool]) -> Iterator[Vecto
 
 def _described(checker: Checker, vector: Vector) -> dict[str, Any]:
     node = checker.check(vector)
-    names = [attribute.name for attribute in checker.table.attributes]
     return {
-        "levels": dict(zip(names, vector, strict=True)),
+        "levels": checker.named(vector),
         "height": sum(vector),
         "suppressed_rows": node.suppressed,
         "classes": node.classes,

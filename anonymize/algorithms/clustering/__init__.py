@@ -184,8 +184,8 @@ class UnionPenalties:
 #
 # The rows of a part join one of its two groups in random order, each the one that loses less by it. That is one row
 # after the other; but parts do not depend on each other, so one step takes a row of every part. Where few large parts
-# would mean many such steps, a part goes by itself: boxes grow seldom, so what every row would cost is worked out for
-# many rows ahead, until a box grows. Both ways give the same groups.
+# would mean many such steps, a part is assigned by itself: boxes grow seldom, so what every row would cost is worked
+# out for many rows ahead, until a box grows. Both ways give the same groups.
 
 
 def seeds(penalty: Penalty, codes: Corners, starts: Ints, rounds: int) -> tuple[Ints, Ints]:
@@ -320,7 +320,8 @@ def _sides(penalty: Penalty, codes: Corners, sizes: Ints, rounds: int, join: Joi
 
 
 def _alone(lengths: Ints) -> int:
-    """How many of the longest queues (parts,), descending, go by themselves so that all together are done soonest."""
+    """How many of the longest queues (parts,), descending, are assigned by themselves so that all together are done
+    soonest."""
     steps = np.append(lengths, 0) + ALONE * np.arange(len(lengths) + 1)
     return int(np.argmin(steps))
 

@@ -54,7 +54,7 @@ def mend(penalty: Penalty, codes: Corners, partition: Partition, met: Met) -> Pa
 
 
 def _merged(breaking: Ints, choices: Ints, count: int) -> Ints:
-    """(groups,) the number each group goes by when those merge that have not merged yet."""
+    """(groups,) the number of each group when those merge that have not merged yet."""
     labels, free = np.arange(count), [True] * count
     for group, other in zip(breaking.tolist(), choices.tolist(), strict=True):
         if free[group] and free[other]:

@@ -167,8 +167,11 @@ class Checker:
         class_of, failing = group[self.distinct_of], self._failing(frequency_set)
         partition, suppressed = Partition.of_kept(class_of, ~failing)
         levels = np.tile(np.array(vector, np.int16), (partition.count, 1))
-        named = {attribute.name: level for attribute, level in zip(self.table.attributes, vector, strict=True)}
-        return Levels(partition, levels, suppressed, {"levels": named, **self.counters, **(more or {})})
+        return Levels(partition, levels, suppressed, {"levels": self.named(vector), **self.counters, **(more or {})})
+
+    def named(self, vector: Vector) -> dict[str, int]:
+        """The level of each quasi-identifier by its name."""
+        return dict(zip((attribute.name for attribute in self.table.attributes), vector, strict=True))
 
     def settled(self, nodes: int) -> None:
         """Reports to the progress that this many of the nodes are settled, checked or not."""

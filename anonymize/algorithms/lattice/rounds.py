@@ -7,7 +7,7 @@ found company, so the classes of a release stand on many level vectors.
 When time is up, one last round releases all rows that are left but those that may be suppressed.
 
 A round leaves rows behind only if these can be finished: they are few enough to be suppressed, or all but so many of
-them are safe at one node. That may be the top only where it shows something: rows that read as suppressed beside others
+them are safe at one node. That may be the top only where it shows something: rows that read as suppressed among others
 that do not are suppressed rows, and count as such. Where the rounds come to no end in this way, all rows are released
 at the top, if they are safe there: then nothing is shown of anybody.
 
@@ -74,15 +74,14 @@ class Rounds:
 
     def __init__(
         self,
-        checker: Checker,
         scorer: Scorer,
         share: float,
         deadline: Deadline,
         suppressed: str = "*",
         thorough: float = 0,
     ) -> None:
-        self.thorough = thorough
-        self.checker, self.scorer, self.share, self.deadline = checker, scorer, share, deadline
+        self.scorer, self.share, self.deadline, self.thorough = scorer, share, deadline, thorough
+        self.checker = checker = scorer.checker
         roots = [attribute.hierarchy.labels[attribute.hierarchy.root] for attribute in checker.table.attributes]
         rooted = checker.lattice.top == tuple(attribute.hierarchy.height for attribute in checker.table.attributes)
         self.top_hides = rooted and all(root == suppressed for root in roots)
@@ -98,7 +97,9 @@ class Rounds:
         while len(self.left) and not self.late:
             self.late = self.deadline.passed
             remaining = self._left()
-            vector = self._round(remaining, 1.0 if self.late else self.share)
+            search = Round(self, remaining, 1.0 if self.late else self.share)
+            vector = search.run()
+            self.checks += search.checker.checked
             if vector is None:
                 break
             self._release(remaining, vector)
@@ -156,13 +157,6 @@ class Rounds:
         self.rounds += 1
         self.checker.tell(int(remaining.counts[safe].sum()))
 
-    def _round(self, remaining: FrequencySet, share: float) -> Vector | None:
-        """The node of this round; None where no node will do."""
-        search = Round(self, remaining, share)
-        vector = search.run()
-        self.checks += search.checker.checked
-        return vector
-
     def _levels(self) -> Levels:
         of_row = self.classes.of[self.checker.distinct_of]
         given_up = len(self.classes.vectors)
@@ -197,7 +191,7 @@ class Round:
         self.best: int | None = None
 
     def run(self) -> Vector | None:
-        """The node of the least score at which enough rows are safe."""
+        """The node of the least score at which enough rows are safe; None where no node will do."""
         while True:
             if self.best is not None:
                 self.open &= below(self.bounds, self.bounds[self.best].tolist())
@@ -231,19 +225,12 @@ class Round:
             return True
         one = self.remaining.subset(self.checker.failed(vector))
         if self.top_hides:
-            return any(self._lost(one, node) <= self.limit for node in self.checker.lattice.below(self._top))
+            lattice = self.checker.lattice
+            nodes = (one.roll_up(node) for node in lattice.below(lattice.top))
+            return any(int(each.counts[~each.safe].sum()) <= self.limit for each in nodes)
         into = np.zeros(one.size, np.int64)
         root = replace(one, populations={}).groups().merge(into, 1).as_root(self.checker.table.people)
         return bool(check(root, self.checker.requirements).all())
-
-    @property
-    def _top(self) -> Vector:
-        return self.checker.lattice.top
-
-    @staticmethod
-    def _lost(left: FrequencySet, vector: Vector) -> int:
-        frequency = left.roll_up(vector)
-        return int(frequency.counts[~frequency.safe].sum())
 
 
 # --- several searches -------------------------------------------------------------------------------------------------
@@ -287,7 +274,7 @@ def iterated(
     best, least, checks, most, late = None, np.inf, 0, LEAST, False
     for requirements, limit, thorough in searches:
         scorer = scorer_of(requirements, limit)
-        rounds = Rounds(scorer.checker, scorer, share, deadline, suppressed, most if thorough else 0)
+        rounds = Rounds(scorer, share, deadline, suppressed, most if thorough else 0)
         released = rounds.run()
         late |= rounds.late
         checks, most = checks + rounds.checks, max(LEAST, TIMES * rounds.checks)

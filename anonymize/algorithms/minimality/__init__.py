@@ -3,8 +3,8 @@
 Who knows the method asks why a class was not made finer: because its parts would not have been diverse, so the people
 of a part share a value (Wong, Fu, Wang, Pei, VLDB 2007). Here a release is refined from all rows as one class, step by
 step. What the next step is depends on quasi-identifiers alone, and the first step that is refused ends it, so that the
-only thing an attacker learns beside the release is that this one step was refused. Steps are refused early enough that
-this tells nobody's value: see `refusals`, and docs/security-model.md for the proof.
+only thing an attacker learns in addition to the release is that this one step was refused. Steps are refused early
+enough that this tells nobody's value: see `refusals`, and docs/security-model.md for the proof.
 """
 
 from __future__ import annotations
@@ -231,12 +231,14 @@ class Refusals:
     def worth(self, step: RefinedParts, codes: Sequence[Codes]) -> Bools:
         """(parts,) whether the step may be tried, as far as each part goes; `codes`: (n,) of each sensitive attribute.
         Nobody learns anything from a step that is not tried."""
-        return np.all([np.ones(step.parts, np.bool_), *(each.worth(step, codes) for each in self.diversities)], axis=0)
+        verdicts = [np.ones(step.parts, np.bool_), *(each.worth(step, codes) for each in self.diversities)]
+        return np.asarray(np.all(verdicts, axis=0))
 
     def clear(self, step: RefinedParts, codes: Sequence[Codes]) -> Bools:
         """(parts,) whether each part may be shown, where the step may be tried. A class is parted only if all its parts
         may be shown."""
-        return np.all([np.ones(step.parts, np.bool_), *(each.clear(step, codes) for each in self.diversities)], axis=0)
+        verdicts = [np.ones(step.parts, np.bool_), *(each.clear(step, codes) for each in self.diversities)]
+        return np.asarray(np.all(verdicts, axis=0))
 
 
 def _diversity(requirement: Requirement, index: int, columns: Sequence[SensitiveColumn]) -> Diversity:

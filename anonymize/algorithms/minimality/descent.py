@@ -41,8 +41,8 @@ def masked(table: Table, requirements: tuple[Requirement, ...], context: Context
     vector, labels = descent.run(target)
     partition = Partition.of_labels(labels).renumbered(descent.rows)
     levels = np.tile(np.array(vector, np.int16), (partition.count, 1))
-    named = {each.name: level for each, level in zip(table.attributes, vector, strict=True)}
-    chosen = {"levels": named, "minimality": _cost(table, requirements, context, search, descent, vector, target)}
+    cost = _cost(table, requirements, context, search, descent, vector, target)
+    chosen = {"levels": checker.named(vector), "minimality": cost}
     return Levels(partition, levels, np.flatnonzero(~passing).astype(np.uint32), chosen, withheld=True)
 
 

@@ -186,7 +186,7 @@ class SetRelease:
 @dataclass
 class BestSplits:
     """No set at first. `work`: numbers read so far. `judge`: the release of a set; None where its classes, each by
-    itself, have told all there is to know."""
+    itself, say all there is to know."""
 
     cost: int | None = None
     mask: Bools | None = None

@@ -3,7 +3,7 @@ ruled out, as any of their rows alone would fail as well.
 
 A group is judged by itself, which is all there is to know where nothing is asked of the table as a whole and no group
 is compared with the rest of a release in which some rows are suppressed. Otherwise groups that fail here are suppressed
-in every release whose suppressed rows are published, and maybe others beside them: `Suppression` says which, once all
+in every release whose suppressed rows are published, and maybe others with them: `Suppression` says which, once all
 classes of a set are known.
 
 Where several rows may be about one individual, an individual in several intervals counts once in each half.
@@ -19,7 +19,7 @@ import numpy as np
 
 from anonymize.algorithms.feasibility import necessary_size
 from anonymize.classes import Bools, Floats, Ints, KeyGroups, concatenated_ranges, run_starts, starts_of
-from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check
+from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
 from anonymize.privacy.groups import Members
 from anonymize.records import dataclass
 
@@ -124,7 +124,9 @@ def halves_of(
     widest = np.maximum(np.max(counts, axis=0), 1) if counts else 1
     for heads, picked, head_runs in batches(head, widest):
         tables = {name: Sums.of(each, heads, run_of - picked.start, head_runs) for name, each in values.items()}
-        yield picked, head_runs, _judged(judge, sizes[picked], tables, head_runs, lost[picked])
+        before, after = sides(sizes[picked], head_runs)
+        first = _side(judge, before, tables, head_runs, lost[picked], after=False)
+        yield picked, head_runs, (first, _side(judge, after, tables, head_runs, lost[picked], after=True))
 
 
 def batches(head: Ints, width: Ints | int) -> Iterator[tuple[slice, slice, HeadRuns]]:
@@ -151,19 +153,11 @@ def sides(figures: Ints, head_runs: HeadRuns) -> tuple[Ints, Ints]:
     return total - start[local], total[last][local] - total
 
 
-def _judged(
-    judge: SplitJudge, sizes: Ints, tables: Mapping[str, Sums], head_runs: HeadRuns, lost: Bools
-) -> tuple[Side, Side]:
-    """The halves at each run. Those that are too small, or of ruled out heads, fail without a look at their values."""
-    before, after = sides(sizes, head_runs)
-    return _side(judge, before, tables, head_runs, lost, after=False), _side(
-        judge, after, tables, head_runs, lost, after=True
-    )
-
-
 def _side(
     judge: SplitJudge, sizes: Ints, tables: Mapping[str, Sums], head_runs: HeadRuns, lost: Bools, after: bool
 ) -> Side:
+    """The halves before or after each run. Those that are too small, or of ruled out heads, fail without a look at
+    their values."""
     looked = (sizes >= judge.minimum) & ~lost
     looked[head_runs[1]] = False
 
@@ -288,15 +282,12 @@ def _half(histogram: Histogram, picked: slice, head_runs: HeadRuns, size: int, s
     entries = slice(int(histogram.starts[picked.start]), int(histogram.starts[picked.stop]))
     dense = np.zeros((picked.stop - picked.start, size), np.int64)
     dense[histogram.classes[entries] - picked.start, histogram.codes[entries]] = histogram.counts[entries]
-    values = None
+    summed = sides(dense, head_runs)[side]
+    classes, codes = np.nonzero(summed)
+    numbers = None
     if histogram.values is not None:
         values = np.full(size, np.nan)
         values[histogram.codes[entries]] = histogram.values[entries]
-    return _sparse(sides(dense, head_runs)[side], values, histogram.given)
-
-
-def _sparse(dense: Ints, values: Floats | None, whole: Whole | None) -> Histogram:
-    classes, codes = np.nonzero(dense)
-    starts = np.searchsorted(classes, np.arange(len(dense) + 1))
-    numbers = None if values is None else values[codes]
-    return Histogram(classes, codes, dense[classes, codes], starts, numbers, whole)
+        numbers = values[codes]
+    starts = np.searchsorted(classes, np.arange(len(summed) + 1))
+    return Histogram(classes, codes, summed[classes, codes], starts, numbers, histogram.given)

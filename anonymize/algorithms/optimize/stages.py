@@ -51,19 +51,13 @@ class LevelSplits:
     def of(cls, table: Table, splits: Splits, level: int) -> LevelSplits:
         """The splits by level, of a table whose splits are those of a level."""
         highest = max([level, *(attribute.hierarchy.height for attribute in table.attributes)])
-        per_level = [
-            [
-                np.isin(of_attribute, places)
-                for of_attribute, places in zip(splits.places, Splits.of_table(table, spot).places, strict=True)
-            ]
+        stages = [
+            np.concatenate(list(map(np.isin, splits.places, Splits.of_table(table, spot).places)))
             for spot in range(highest, level - 1, -1)
         ]
-        begins = np.cumsum([0, *map(len, splits.places)])
-        levels = [
-            _distinct([_placed(each[number], begins[number], splits.count) for each in per_level])
-            for number in range(len(splits.places))
-        ]
-        return cls(levels, _distinct([np.concatenate(each) for each in per_level]))
+        owner = splits.attribute
+        levels = [_distinct([mask & (owner == number) for mask in stages]) for number in range(len(splits.places))]
+        return cls(levels, _distinct(stages))
 
     def within(self, allset: Bools) -> list[list[Bools]]:
         """The levels that have no splits beyond a set."""
@@ -102,12 +96,6 @@ def _row_by_row(table: Table) -> Table | None:
         return None
     rows = subset(table, np.repeat(np.arange(table.rows, dtype=np.uint32), table.counts))
     return replace(rows, attributes=tuple(replace(each, counts=None) for each in rows.attributes))
-
-
-def _placed(mask: Bools, begin: int, count: int) -> Bools:
-    whole = np.zeros(count, np.bool_)
-    whole[begin : begin + len(mask)] = mask
-    return whole
 
 
 def _distinct(masks: Sequence[Bools]) -> list[Bools]:

@@ -129,7 +129,7 @@ class Subtree:
             open_splits = tail & self._promising(view, added)
             if np.count_nonzero(tail & ~open_splits) * SPLITS_GONE <= np.count_nonzero(tail):
                 without = view.bound + view.exclusions()
-                forced = self._forced(open_splits, without)
+                forced = open_splits & (without >= (np.inf if self.best.cost is None else self.best.cost))
                 if not forced.any():
                     break
                 head, open_splits = head | forced, open_splits & ~forced
@@ -177,10 +177,6 @@ class Subtree:
         alone = not (tail & ~of_attribute).any()
         return max(bound, cost if alone else line.bound()), np.zeros_like(tail) if alone else of_attribute
 
-    def _forced(self, tail: Bools, without: Ints) -> Bools:
-        """(splits,) those without which no set is better."""
-        return np.zeros_like(tail) if self.best.cost is None else tail & (without >= self.best.cost)
-
     def _promising(self, view: View, added: Additions) -> Bools:
         """(splits,) whether a better set may have each split."""
         useful = (added.useful > 0) | (self.best.judge is not None)  # what is suppressed can make the rest safe
@@ -205,7 +201,8 @@ class Subtree:
         """(splits,) by how much is settled by branching at each: with it, the pairs of rows that it parts, as what
         parts the classes evenly leaves few other splits that keep them large enough; without it, by how much the bound
         by the cells rises."""
-        return _at_least_one(added.apart) * _at_least_one(without - view.bound)
+        parted, raised = (np.maximum(each, 0) + 1.0 for each in (added.apart, without - view.bound))
+        return np.asarray(parted * raised)
 
     def _branch(
         self, bound: int, masks: tuple[Bools, Bools], cells: SizedCells | None, chosen: int, bounds: Bounds
@@ -220,10 +217,6 @@ class Subtree:
 
 Bounds: TypeAlias = tuple[Ints, Ints]
 """(splits,) the bound with each, and without."""
-
-
-def _at_least_one(figures: Ints) -> Floats:
-    return np.asarray(np.maximum(figures, 0) + 1.0)
 
 
 # --- rounds of tasks --------------------------------------------------------------------------------------------------

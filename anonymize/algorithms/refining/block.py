@@ -58,7 +58,7 @@ class BlockClasses:
 
 @dataclass(frozen=True)
 class Block:
-    """What a search needs to know beside the classes.
+    """What a search needs to know in addition to the classes.
 
     `measure`: the rows. `k`: the fewest rows of a class. `met`: whether groups meet every requirement; None where the
     size is all there is to meet.
@@ -216,7 +216,7 @@ def _least(
     return least_of(rise, others, min(most, rise.shape[1] - (others.shape[0] == 1)))
 
 
-def least_of(rise: Singles, others: Ints, kept: int) -> Ints:
+def least_of(rise: Singles | Floats, others: Ints, kept: int) -> Ints:
     """(some, kept) those of `others` (some or 1, n) whose rise (some, n) is least, that first; equal ones as they
     come."""
     near = np.argpartition(rise, kept - 1, axis=1)[:, :kept]
@@ -245,7 +245,7 @@ def nearest_to(centres: NDArray[Any], most: int) -> Ints:
 #
 # The last cuts of Mondrian are taken one by one, though which is best depends on those that follow. Here a part of some
 # rows is cut in two at a multiple of k, near its middle, along each of the attributes that cost most; each side is cut
-# in the same way, and so on; and what loses least in the end is kept. Rows of equal value part as they come.
+# in the same way, and so on; and what loses least in the end is kept. Rows of equal value part in their order.
 
 AXES = 3
 """Along so many attributes a part is cut: those of highest cost."""

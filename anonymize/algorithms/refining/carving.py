@@ -104,14 +104,14 @@ class _Drawn:
     """Boxes drawn of some classes.
 
     `rows`, `there` (classes, width): the rows of each class, and which cells hold one. `inside` (classes, width, boxes)
-    rows in each box, `held` (classes, boxes, types) how many of each type. `saved` (classes, boxes): what each of them
-    would lose less in the box than in its class.
+    rows in each box, `by_type` (classes, boxes, types) how many of each type. `saved` (classes, boxes): what each of
+    them would lose less in the box than in its class.
     """
 
     rows: Ints
     there: Bools
     inside: Bools
-    held: Ints
+    by_type: Ints
     saved: Singles
 
     @classmethod
@@ -131,16 +131,16 @@ class _Drawn:
                 both[1].append(new[1])
         inside = _inside(there, compared)
         kinds = types.of[rows][..., None] == np.arange(types.count)
-        held = np.rint(np.swapaxes(kinds, 1, 2).astype(np.float32) @ inside.astype(np.float32)).astype(np.int64)
+        by_type = np.rint(np.swapaxes(kinds, 1, 2).astype(np.float32) @ inside.astype(np.float32)).astype(np.int64)
         saved = block.measure.cost(*wholes)[:, None] - block.measure.cost(*ends)
-        return cls(rows, there, inside, np.ascontiguousarray(np.swapaxes(held, 1, 2)), saved)
+        return cls(rows, there, inside, np.ascontiguousarray(np.swapaxes(by_type, 1, 2)), saved)
 
     def best(self, types: RowTypes, rng: np.random.Generator) -> Bools:
         """(classes, width) the rows that are carved; none of a class where no box will do.
 
         Only boxes that hold enough rows and cost less than their class are weighed: no others can gain anything.
         """
-        drawn, box = np.nonzero((self.held.sum(axis=2) >= types.least) & (self.saved > 0))
+        drawn, box = np.nonzero((self.by_type.sum(axis=2) >= types.least) & (self.saved > 0))
         counts = self._weighed(types, drawn, box)
         sizes = counts.sum(axis=2)
         gain = np.where(sizes >= types.least, sizes * self.saved[drawn, box, None], 0)
@@ -168,11 +168,11 @@ class _Drawn:
 
     def _weighed(self, types: RowTypes, drawn: Ints, box: Ints) -> Ints:
         """(n, shares, types) how many rows of each type are weighed, of some boxes (n,) of classes (n,)."""
-        held = self.held[drawn, box]
-        ratio: Floats = np.sort(held / types.weights, axis=1)
+        by_type = self.by_type[drawn, box]
+        ratio: Floats = np.sort(by_type / types.weights, axis=1)
         cap = ratio[:, np.unique(((types.count - 1) * SHARES).astype(np.int64))]
         most = np.floor(cap[..., None] * types.weights + 1e-9).astype(np.int64)
-        return np.minimum(held[:, None, :], most)
+        return np.minimum(by_type[:, None, :], most)
 
     def _drawn_rows(self, types: RowTypes, box: Ints, wanted: Ints, rng: np.random.Generator) -> Bools:
         """(classes, width) rows of a box (classes,), drawn at random: as many of each type as `wanted` (classes, types)
@@ -182,8 +182,8 @@ class _Drawn:
         kind = np.where(inside, types.of[self.rows], types.count)
         order = np.argsort(kind + rng.random(kind.shape), axis=1)
         arranged = np.take_along_axis(kind, order, 1)
-        held = np.concatenate((self.held[each, box], np.zeros((len(box), 1), np.int64)), axis=1)
-        first = np.cumsum(held, axis=1) - held
+        by_type = np.concatenate((self.by_type[each, box], np.zeros((len(box), 1), np.int64)), axis=1)
+        first = np.cumsum(by_type, axis=1) - by_type
         rank = np.arange(kind.shape[1]) - np.take_along_axis(first, arranged, 1)
         most = np.concatenate((wanted, np.zeros((len(box), 1), np.int64)), axis=1)
         taken = np.zeros(kind.shape, np.bool_)
@@ -296,9 +296,9 @@ def recarve(
     classes = block.classes(labels)
     number = numbers_of(classes)
     pool = pools(classes, number, around, size)[number]
-    names, of, held = np.unique(pool, return_inverse=True, return_counts=True)
-    held[names < 0] = 0
-    batch = np.cumsum(held) // POOL_ROWS
+    names, of, counts = np.unique(pool, return_inverse=True, return_counts=True)
+    counts[names < 0] = 0
+    batch = np.cumsum(counts) // POOL_ROWS
     batch[names < 0] = -1
     chosen = [np.flatnonzero(batch[of] == each) for each in range(int(batch.max(initial=-1)) + 1)]
     chosen = [rows for rows in chosen if len(rows)]

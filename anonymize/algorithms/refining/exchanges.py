@@ -114,7 +114,7 @@ class Losses(Protocol):
 
     @property
     def met(self) -> Met | None:
-        """Which classes meet what is required beside that; None where nothing is."""
+        """Which classes meet the other requirements; None where nothing is."""
 
     def weighed(self, members: ClassRows, pairs: Ints, rng: np.random.Generator) -> tuple[Singles, Ints, Ints]:
         """(weighed, weighed, pairs) by how much each exchange between two classes raises the loss, inf where it cannot

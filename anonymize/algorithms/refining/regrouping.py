@@ -220,17 +220,17 @@ TAKEN = np.float32(1e9)
 class GreedyGroups:
     """Pools whose rows are put into groups.
 
-    `rows` (pools, places): rows in random order, as many as `held` (pools,) says; the places after them are padding.
-    Every pool makes `groups` (pools,) groups of at least k rows; groups x k <= held.
+    `rows` (pools, places): rows in random order, as many as `counts` (pools,) says; the places after them are padding.
+    Every pool makes `groups` (pools,) groups of at least k rows; groups x k <= counts.
 
     Attributes:
         group: (pools, places) number of each row's group within its pool; -1 where there is no row.
     """
 
-    def __init__(self, measure: BoxMeasure, rows: Ints, held: Ints, groups: Ints, k: int) -> None:
+    def __init__(self, measure: BoxMeasure, rows: Ints, counts: Ints, groups: Ints, k: int) -> None:
         self.measure, self.groups, self.k = measure, groups, k
         self.places = measure.places_of(rows)
-        self.taken = np.where(np.arange(rows.shape[1]) < held[:, None], np.float32(0), TAKEN)
+        self.taken = np.where(np.arange(rows.shape[1]) < counts[:, None], np.float32(0), TAKEN)
         self.group = np.full(rows.shape, -1)
         shape = (len(rows), int(groups.max()))
         self.low: list[Places] = [np.zeros(shape, axis.dtype) for axis in self.places]
@@ -293,21 +293,23 @@ MOST_POOLED = 4
 class Pools:
     """Some pools, those of most rows first.
 
-    `rows`: pool after pool, in random order within each; `held` (pools,) rows of each; `groups` (pools,) how many it
+    `rows`: pool after pool, in random order within each; `counts` (pools,) rows of each; `groups` (pools,) how many it
     makes; `ncp` (pools,) what its classes lose.
     """
 
     rows: Ints
-    held: Ints
+    counts: Ints
     groups: Ints
     ncp: Floats
 
     def batches(self) -> list[Pools]:
         """The pools, `POOLS` in a batch."""
-        starts = starts_of(self.held)
-        parts = [slice(part, min(part + POOLS, len(self.held))) for part in range(0, len(self.held), POOLS)]
+        starts = starts_of(self.counts)
+        parts = [slice(part, min(part + POOLS, len(self.counts))) for part in range(0, len(self.counts), POOLS)]
         return [
-            Pools(self.rows[starts[part.start] : starts[part.stop]], self.held[part], self.groups[part], self.ncp[part])
+            Pools(
+                self.rows[starts[part.start] : starts[part.stop]], self.counts[part], self.groups[part], self.ncp[part]
+            )
             for part in parts
         ]
 
@@ -341,27 +343,27 @@ def _gathered(
     class."""
     members = np.flatnonzero(pool >= 0)
     names, of = np.unique(pool[members], return_inverse=True)
-    held = np.bincount(of, classes.sizes[members]).astype(np.int64)
+    counts = np.bincount(of, classes.sizes[members]).astype(np.int64)
     ncp = np.bincount(of, classes.ncp[members]).astype(np.float64)
-    groups = np.bincount(of) if keep else held // block.k
-    fit = np.flatnonzero((held <= MOST_POOLED * size * block.k) & (ncp > LEAST_GAIN) & (groups > 0))
-    fit = fit[np.argsort(-held[fit], kind="stable")]
+    groups = np.bincount(of) if keep else counts // block.k
+    fit = np.flatnonzero((counts <= MOST_POOLED * size * block.k) & (ncp > LEAST_GAIN) & (groups > 0))
+    fit = fit[np.argsort(-counts[fit], kind="stable")]
     place = np.full(len(names), -1)
     place[fit] = np.arange(len(fit))
     members, of = members[place[of] >= 0], place[of][place[of] >= 0]
     rows = classes.order[concatenated_ranges(classes.starts[members], classes.sizes[members])]
     rows = rows[np.lexsort((rng.random(len(rows)), np.repeat(of, classes.sizes[members])))]
-    return Pools(rows, held[fit], groups[fit], ncp[fit])
+    return Pools(rows, counts[fit], groups[fit], ncp[fit])
 
 
 def _regrouped(block: Block, batch: Pools) -> tuple[Ints, Ints, int]:
     """The rows of those pools that lose less in groups, the group of each, and how many groups there are."""
-    starts, width = starts_of(batch.held), int(batch.held.max(initial=0))
-    pool = np.repeat(np.arange(len(batch.held)), batch.held)
+    starts, width = starts_of(batch.counts), int(batch.counts.max(initial=0))
+    pool = np.repeat(np.arange(len(batch.counts)), batch.counts)
     place = np.arange(len(pool)) - starts[pool]
-    rows = np.zeros((len(batch.held), width), np.int64)
+    rows = np.zeros((len(batch.counts), width), np.int64)
     rows[pool, place] = batch.rows
-    grouping = GreedyGroups(block.measure, rows, batch.held, batch.groups, block.k)
+    grouping = GreedyGroups(block.measure, rows, batch.counts, batch.groups, block.k)
     better = grouping.grow() < batch.ncp - LEAST_GAIN
     group = starts_of(batch.groups)[pool] + grouping.group[pool, place]
     if block.met is not None:

@@ -292,8 +292,8 @@ def parting_order(rows: NDArray[np.uint32], columns: Sequence[Codes]) -> NDArray
 
     Rows are laid by the attribute of fewest different values, then by that of next fewest, and so on; of equally many
     by the first. So what parts from its equals has as many values as can be in common, and in those with little to
-    choose from, where a class that mixes them loses most. Rows that are alike throughout part as they come.
-    `columns`: the codes of the table's rows.
+    choose from, where a class that mixes them loses most. Rows that are alike throughout part in the order of the
+    table. `columns`: the codes of the table's rows.
     """
     codes = [column[rows] for column in columns]
     different = [np.count_nonzero(np.bincount(own)) for own in codes]

@@ -20,7 +20,6 @@ from anonymize.records import dataclass
 from anonymize.table.memory import give_back
 
 # --- decisions --------------------------------------------------------------------------------------------------------
-# What a rule wants done with each class of a batch, and what has been done.
 
 FINISHED = -1
 AGAIN = -2
@@ -308,29 +307,14 @@ def _step(
     parents = np.concatenate((np.arange(batch.count), np.flatnonzero(parted)))
     fresh = np.where(parted[parents, None], np.uint8(0), attempts[parents])
     goes_on = open_classes[parents] & (sizes >= rule.fewest_rows)
-    return _laid(batch, sides, _Classes(sizes, parents, fresh), goes_on)
-
-
-@dataclass(frozen=True)
-class _Classes:
-    """The sides of cut classes as classes: rows of each, the class that it came from, and cuts of it that were
-    refused."""
-
-    sizes: Ints
-    parents: Ints
-    attempts: NDArray[np.uint8]
-
-
-def _laid(batch: Batch, sides: CutSides, classes: _Classes, goes_on: Bools) -> tuple[Batch | None, Finished | None]:
-    """The batch of the classes that go on, and the others, of which nothing but their rows is asked for any more."""
     if goes_on.all():
-        return batch.take(sides.arranged, classes.sizes, classes.parents, classes.attempts), None
-    kept = np.repeat(goes_on, classes.sizes)
-    done = (batch.rows.take(sides.order[~kept]), classes.sizes[~goes_on])
+        return batch.take(sides.arranged, sizes, parents, fresh), None
+    kept = np.repeat(goes_on, sizes)
+    done = (batch.rows.take(sides.order[~kept]), sizes[~goes_on])  # nothing but their rows is asked for any more
     if not goes_on.any():
         return None, done
     arrange = partial(sides.arranged, kept=kept)
-    return batch.take(arrange, classes.sizes[goes_on], classes.parents[goes_on], classes.attempts[goes_on]), done
+    return batch.take(arrange, sizes[goes_on], parents[goes_on], fresh[goes_on]), done
 
 
 def _first_side(batch: Batch, cuts: Cuts) -> Bools:

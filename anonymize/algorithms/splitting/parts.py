@@ -77,7 +77,7 @@ class Histograms:
 
 @dataclass(frozen=True)
 class UpperStep:
-    """One cut of some classes (m,), which go by the number that each got when it came to be; the whole table is 0.
+    """One cut of some classes (m,), by their numbers in the order in which they were made; the whole table is 0.
 
     Rows of `whole` with `start` <= code < `stop` on `attribute` become the class `first`, its others `second`.
     """
@@ -219,13 +219,13 @@ PART_ROWS = 1 << 20
 """Rows of a part at most, unless they are one class. Fixed: parts do not depend on memory."""
 CHUNK = 1 << 20
 COUNTS_AT_ONCE = 1 << 24
-"""Counts of four bytes that are held at once."""
+"""Counts of four bytes that are in memory at once."""
 
 
 @dataclass
 class CodedRows:
     """Rows whose codes are arrays or files of this process. `columns`: (n,) of each attribute; `sizes`: what its codes
-    are below. `chunk` rows are looked at at once, and `cells` counts held, for as many classes as that allows. `labels`
+    are below. `chunk` rows are looked at at once, and `cells` counts kept, for as many classes as that allows. `labels`
     (n,): the number of the class of each row."""
 
     columns: tuple[Codes, ...]
