@@ -217,16 +217,12 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     """The groups."""
     (column,) = (each.counted for each in table.sensitive)
     _check_names(table, column, options)
-    l = _least(requirements)  # noqa: E741
+    # The fewest values of a group, all of them once, that meet every model.
+    l = max([1, *(MODELS[each.model].least_values(each.parameters) for each in requirements)])  # noqa: E741
     random = np.random.default_rng(context.seed)
     rows = _grouped_rows(table, column, l, context)
     group, count = _grouped(column, rows, l, random)
     return Bucketized(group, count, _mixed(group, random), l, options.joined, options.group)
-
-
-def _least(requirements: tuple[Requirement, ...]) -> int:
-    """The fewest values of a group, all of them once, that meet every model."""
-    return max([1, *(MODELS[each.model].least_values(each.parameters) for each in requirements)])
 
 
 def _check_names(table: Table, column: SensitiveColumn, options: Options) -> None:
@@ -285,19 +281,14 @@ def _grouped(
     picks = schedule(counts, l, random)
     used = np.bincount(picks.ravel(), minlength=column.size)
     order = np.argsort(picks.ravel(), kind="stable")
-    taken = _first_of_each(counts, used)
+    rank = np.arange(counts.sum()) - np.repeat(starts_of(counts)[:-1], counts)
+    taken = rank < np.repeat(used, counts)  # the first so many of each value
     group[by_value[taken]] = order // l
     for row in by_value[~taken].tolist():
         group[row] = _without(group, column, row, len(picks), random)
     absent = rows[column.codes[rows] == column.missing] if column.missing is not None else rows[:0]
     group[absent] = random.permutation(len(absent)) % max(len(picks), 1)
     return group, len(picks)
-
-
-def _first_of_each(counts: Ints, used: Ints) -> NDArray[np.bool_]:
-    """(rows,) whether each row, sorted by value, is among the first so many of its value."""
-    rank = np.arange(counts.sum()) - np.repeat(starts_of(counts)[:-1], counts)
-    return np.asarray(rank < np.repeat(used, counts))
 
 
 def _without(

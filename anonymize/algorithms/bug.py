@@ -216,16 +216,13 @@ class Climb:
             above = climb.above[self.columns[index][smallest]]
             node = int(above[0])
             if climb.ready(node) and (above == node).all():
-                raised = self._anonymity(index, node, alive)
+                rows, others = self._under(index, node), alive.copy()
+                others[rows] = False
+                sizes = self._together(rows, self._merged(index, node))
+                rest = int(self.sizes[others].min(initial=self.distinct.total))
+                raised = min(int(sizes[sizes > 0].min()), rest)
                 if raised > anonymity:
                     yield climb.losses[node] / (raised - anonymity), index, int(climb.edges[node][0]), node
-
-    def _anonymity(self, index: int, node: int, alive: Bools) -> int:
-        rows, into = self._under(index, node), self._merged(index, node)
-        others = alive.copy()
-        others[rows] = False
-        sizes = self._together(rows, into)
-        return int(min(sizes[sizes > 0].min(), self.sizes[others].min(initial=self.distinct.total)))
 
     def _together(self, rows: Ints, into: Ints) -> Ints:
         """The sizes of what some classes become, at the number that each goes `into`; 0 elsewhere."""

@@ -130,7 +130,8 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     deadline = Deadline(options.time_limit)
     released = _iterated(scorer, options, context, deadline) if options.iterate else None
     if released is None:
-        released = _best(scorer, options, deadline)
+        best = _best_node(scorer, options, deadline)
+        released = checker.recoding(best.vector, _account(best, options))
     if options.output_lattice:
         context.files["output_lattice"].write_text(json.dumps(picture(scorer)) + "\n")
     return released
@@ -146,11 +147,6 @@ def _iterated(scorer: Scorer, options: Options, context: Context, deadline: Dead
         return scorer.over(Checker(checker.table, requirements, limit, progress, context.published))
 
     return iterated(scorer_of, searches, options.round_share, deadline, context.suppressed)
-
-
-def _best(scorer: Scorer, options: Options, deadline: Deadline) -> Levels:
-    best = _best_node(scorer, options, deadline)
-    return scorer.checker.recoding(best.vector, _account(best, options))
 
 
 def _best_node(scorer: Scorer, options: Options, deadline: Deadline) -> search.BestNode:

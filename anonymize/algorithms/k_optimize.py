@@ -101,7 +101,6 @@ from anonymize.algorithms.optimize.moves import SplitProblem
 from anonymize.algorithms.optimize.stages import LISTED, LevelSplits, Stage, begin, mondrian_splits, orders
 from anonymize.algorithms.optimize.tree import Explored, SubtreeTask, explore
 from anonymize.algorithms.single import DistinctRows, class_labels
-from anonymize.classes import Ints
 from anonymize.errors import Problem, UsageError
 from anonymize.parallel import Workers, workers
 from anonymize.privacy import Requirement
@@ -213,7 +212,12 @@ def _begun(
     level_splits = LevelSplits.of(table, splits, options.level)
     search = StagedSearch(_stages(problem, level_splits), budget, context)
     ranks = {limit: mondrian_splits(table, requirements, splits, limit) for limit in {0, problem.limit}}
-    search.begin(lambda stage, timely: _begin(stage, level_splits, ranks, timely))
+
+    def starts(stage: Stage, timely: Callable[[], bool]) -> None:
+        levels = level_splits.within(stage.allset)
+        begin(stage.problem, stage.allset, stage.best, ranks[stage.problem.limit], levels, timely)
+
+    search.begin(starts)
     return OrderedSearch(order, search, problem, distinct)
 
 
@@ -271,11 +275,6 @@ def _stages(problem: SplitProblem, level_splits: LevelSplits) -> list[Stage]:
             before[limit] = Stage(problems[limit], allset, below)
             stages.append(before[limit])
     return stages
-
-
-def _begin(stage: Stage, level_splits: LevelSplits, ranks: dict[int, Ints], timely: Callable[[], bool]) -> None:
-    ranked = ranks[stage.problem.limit]
-    begin(stage.problem, stage.allset, stage.best, ranked, level_splits.within(stage.allset), timely)
 
 
 class Budget:

@@ -191,7 +191,7 @@ class SpecializationSearch:
         self.class_of, count = groups.group, len(groups.first)
         for side, interval in zip(self.sides, intervals, strict=True):
             side.interval = interval[groups.first]
-        self.sizes = self._sizes(count)
+        self.sizes = self.distinct.tally.sizes(self.class_of, count)
         self.beyond_size = beyond_size(self.distinct.table, self.requirements)
         self.asked_of_table = [each for each in self.requirements if MODELS[each.model].asks_table(each.parameters)]
         self._measure(np.arange(count))
@@ -236,7 +236,7 @@ class SpecializationSearch:
         for each in self.sides:
             each.interval = np.append(each.interval, each.interval[parents])
         side.interval[label] = numbers[part]
-        self.sizes = self._sizes(len(side.interval))
+        self.sizes = self.distinct.tally.sizes(self.class_of, len(side.interval))
         self.steps += 1
         self._measure(np.sort(label))
 
@@ -254,9 +254,6 @@ class SpecializationSearch:
         class_of = self.class_of.copy()
         class_of[rows] = label[place]
         return class_of, (label, part), old[~first]
-
-    def _sizes(self, classes: int) -> Ints:
-        return self.distinct.tally.sizes(self.class_of, classes)
 
     def _measure(self, changed: Ints) -> None:
         """What the specializations would leave of some classes, ascending."""

@@ -272,9 +272,9 @@ def bisect(
         progress(finished)
         if not len(sizes):
             return Partition.of_labels(labels)
-        rows = _shuffled(rows, sizes, rng)
-        second = _sides(penalty, codes[:, rows], sizes, rounds, JOINS[join])
-        part = 2 * np.repeat(np.arange(len(sizes)), sizes) + second
+        part = np.repeat(np.arange(len(sizes)), sizes)
+        rows = rows[np.lexsort((rng.random(len(rows)), part))]  # those of each part in random order
+        part = 2 * part + _sides(penalty, codes[:, rows], sizes, rounds, JOINS[join])
         labels[rows] = count + part
         rows, sizes = rows[np.argsort(part, kind="stable")], np.bincount(part, minlength=2 * len(sizes))
         count += len(sizes)
@@ -289,11 +289,6 @@ def _open(codes: Corners, rows: Ints, sizes: Ints, k: int) -> tuple[Ints, Ints, 
     differ = (np.minimum.reduceat(arranged, starts, axis=1) < np.maximum.reduceat(arranged, starts, axis=1)).any(axis=0)
     keep = differ & (sizes > k)
     return rows[np.repeat(keep, sizes)], sizes[keep], int(sizes[~keep].sum())
-
-
-def _shuffled(rows: Ints, sizes: Ints, rng: np.random.Generator) -> Ints:
-    part = np.repeat(np.arange(len(sizes)), sizes)
-    return rows[np.lexsort((rng.random(len(rows)), part))]
 
 
 def _sides(penalty: Penalty, codes: Corners, sizes: Ints, rounds: int, join: Join) -> Bools:

@@ -147,6 +147,7 @@ class Merging:
 
     `low`, `high` (attributes, groups), `sizes` (groups,): as they are now. `changed` (groups,): has merged or taken
     rows in this round. `closed` (groups,): has given rows in this round. `_open` (groups,): may be merged with.
+    `turns`: the groups of the round in order of the NCP of their best union at its start, then by number.
     """
 
     def __init__(self, penalty: Penalty, boxes: GroupBoxes, queries: Ints, threads: int) -> None:
@@ -159,12 +160,8 @@ class Merging:
         neighbourhoods = nearest(penalty, boxes, queries, NEIGHBOURS, threads)
         neighbours = zip(neighbourhoods.groups.tolist(), neighbourhoods.ncp.tolist(), strict=True)
         self._near = dict(zip(queries.tolist(), neighbours, strict=True))
-        self._turns: list[int] = queries[np.argsort(neighbourhoods.ncp[:, 0], kind="stable")].tolist()
+        self.turns: list[int] = queries[np.argsort(neighbourhoods.ncp[:, 0], kind="stable")].tolist()
         self._all = neighbourhoods.groups.shape[1] >= boxes.count - 1
-
-    def turns(self) -> list[int]:
-        """The groups of the round in order of the NCP of their best union at its start, then by number."""
-        return self._turns
 
     def now(self, group: int) -> int:
         """The group that a group is part of by now."""

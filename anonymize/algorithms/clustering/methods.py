@@ -116,7 +116,7 @@ def _round(penalty: Penalty, codes: Corners, partition: Partition, k: int, threa
     offers = Offers(penalty, codes, partition, boxes, k).to(small)
     ncp = boxes.ncp(penalty).tolist()
     moved: list[tuple[Ints, int]] = []
-    for group in merging.turns():
+    for group in merging.turns:
         if merging.touched(group):
             continue
         best = merging.partner(group)
@@ -288,7 +288,7 @@ def _merged(penalty: Penalty, codes: Corners, partition: Partition, k: int, thre
     boxes = GroupBoxes.of(codes, partition)
     small = np.flatnonzero(boxes.sizes < k)
     merging = Merging(penalty, boxes, small, threads)
-    for group in merging.turns():
+    for group in merging.turns:
         if not merging.touched(group):
             nearest = merging.partner(group)
             if nearest is not None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from anonymize.domain import Domain
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.records import dataclass
 from anonymize.table import Selection
-
-if TYPE_CHECKING:
-    from anonymize.algorithms.cuts.supervised import ByTarget
 
 SHARES = np.array([(1, 2), (1, 4), (3, 4)])
 """Where along a class its cuts are tried, one after the other, while a privacy model refuses them."""
@@ -361,8 +358,8 @@ __all__ = ["BY_TARGET", "RULES", "CutRule", "Selecting"]
 
 _OF_TARGETS = {"infogain": "supervised.InfoGain", "lsd": "supervised.LeastSquares", "mixed": "supervised.Mixed"}
 
-BY_TARGET: Registry[type[ByTarget]] = Registry(__name__, _OF_TARGETS)
-"""The rules that look at the targets of the workload."""
+BY_TARGET: Registry[Any] = Registry(__name__, _OF_TARGETS)
+"""The rules that look at the targets of the workload, subclasses of `ByTarget`."""
 
 RULES: Registry[type[CutRule]] = Registry(
     __name__,

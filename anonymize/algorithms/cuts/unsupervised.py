@@ -162,9 +162,6 @@ class Rate(CutRule):
         if isinstance(domain, Taxonomy):
             return NodeCuts(domain, self.minimum, weight).best(batch, attribute, classes)
         assert isinstance(domain, Numeric)
-        return self._numeric(domain, weight, batch, attribute, classes)
-
-    def _numeric(self, domain: Numeric, weight: float, batch: Batch, attribute: int, classes: Ints) -> Candidates:
         low, high = batch.low[classes, attribute], batch.high[classes, attribute]
         return Candidates.near_median(weight * domain.saved_by_halving(low, high))
 
