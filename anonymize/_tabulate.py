@@ -2,7 +2,7 @@
 
 spec, input ─▶ grid      the columns that tables group by, as nodes of hierarchies; what each cell comes to
 grid        ─▶ shown     what each table shows, by the mechanism (`anonymize.tabulating`, a file each)
-shown       ─▶ folder    a temporary one, beside its target, with a manifest (`anonymize.publication`)
+shown       ─▶ folder    a temporary one, next to its target, with a manifest (`anonymize.publication`)
 folder      ─▶ verdict   read again, and attacked, by code that shares nothing with the mechanism
 publish                  reports and folder take their places; or none does
 """
@@ -317,14 +317,14 @@ def _report(run: TableRun, tabulated: Tabulated, audit: TableAudit) -> dict[str,
     }
 
 
-def _truncated(tabulated: Tabulated, beside: str) -> list[Caution]:
-    """A warning, for private reports, of rows that do not count because their individuals have too many. `beside`: what
-    the spec has to say beside a larger `rows_per_unit`."""
+def _truncated(tabulated: Tabulated, also: str) -> list[Caution]:
+    """A warning, for private reports, of rows that do not count because their individuals have too many. `also`: what
+    the spec has to say in addition to a larger `rows_per_unit`."""
     if not (left_out := tabulated.private.get("rows_left_out")):
         return []
     most = tabulated.details["rows_per_unit"]
     why = f"as individuals have more than {most}: figures are of the rest"
-    setting = f"`tabulate: {{{beside}dp: {{rows_per_unit: {most + 1}}}}}`"
+    setting = f"`tabulate: {{{also}dp: {{rows_per_unit: {most + 1}}}}}`"
     more = f"{setting}, or more, counts more of them, with noise that grows alike"
     return [Caution.of(f"rows_per_unit: {left_out:,} rows were left out, {why}", more)]
 

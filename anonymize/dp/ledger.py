@@ -16,7 +16,7 @@ sums bound the same releases, the sum is within the cap where either is. Both ar
 was not chosen by what earlier ones showed; where it was, either is one by itself, and both together at twice the delta.
 
 What is not. Local epsilons of distorted values and of PRAM are of single values, and a release with classes, or with
-perturbed values, has no epsilon: these stand beside, and the bound does not cover them.
+perturbed values, has no epsilon: these are listed, and the bound does not cover them.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def _check_unchanged(content: Mapping[str, Any], entries: Entries, path: Path, k
 
 
 def _check_last(entries: Entries, path: Path) -> None:
-    """Raises UsageError where what is on record beside the ledger is of a later one, or of charges that it lacks."""
+    """Raises UsageError where what the file of the lock records is of a later one, or of charges that it lacks."""
     record = _record(path)
     if record is None:
         return

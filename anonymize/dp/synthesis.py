@@ -157,10 +157,8 @@ def rows_of(
     frame = pl.DataFrame(columns)
     if not ordered:
         return frame
-    keys = {f"{each.name} leaf": leaves[each.name] for each in domains}
-    keys |= {f"{name} place": own for name, own in places.items()}
-    by = [key for each in domains for key in (f"{each.name} leaf", f"{each.name} place") if key in keys]
-    numbered = pl.DataFrame({str(number): keys[key] for number, key in enumerate(by)}).with_row_index("row")
+    by = [own for each in domains for own in (leaves[each.name], places.get(each.name)) if own is not None]
+    numbered = pl.DataFrame({str(number): own for number, own in enumerate(by)}).with_row_index("row")
     return frame[numbered.sort([str(number) for number in range(len(by))], maintain_order=True)["row"]]
 
 

@@ -11,7 +11,7 @@ that compare a class with all rows that are released (t-closeness and the like),
    where fewer rows go that way. The classes that are left are compared with each other alone; those that fail then are
    dropped too, and so on until none fails.
 
-No set of published classes that is legal lacks a class of the first kind: whatever is suppressed beside it, the whole
+No set of published classes that is legal lacks a class of the first kind: whatever is suppressed in addition, the whole
 that it is compared with is the same. Other sets of dropped classes may be legal too, some with fewer rows.
 """
 
@@ -40,7 +40,7 @@ class Suppression:
 
     @property
     def compares(self) -> bool:
-        """Whether it matters to a class which rows are released beside it."""
+        """Whether it matters to a class which rows are released along with it."""
         models = ((MODELS[each.model], each.parameters) for each in self.requirements)
         return any(model.compares or model.needs_everybody(given) for model, given in models)
 
@@ -79,7 +79,7 @@ class Suppression:
 
     def legal(self, groups: Groups, rows: Ints) -> list[Bools] | None:
         """Every choice of classes (C,) that may be suppressed, those of fewest classes first; None where there are too
-        many to be tried: where more than `FEW` could be suppressed beside those that certainly are."""
+        many to be tried: where more than `CLASSES_TRIED` could be, in addition to those that certainly are."""
         certain = self.certain(groups)
         left = self.limit - int(rows[certain].sum())
         free = np.flatnonzero(~certain & (rows <= left))

@@ -107,9 +107,9 @@ class Layer:
             return []
         parts = self.equations.sign < 0
         rows = np.unique(self.equations.row[parts & (self.equations.place == cell)])
-        beside = np.unique(self.equations.place[parts & np.isin(self.equations.row, rows)])
-        beside = beside[(self.insider[beside] >= 0) & (beside != cell)]
-        return [tuple(beside[self.insider[beside] == who].tolist()) for who in np.unique(self.insider[beside])]
+        siblings = np.unique(self.equations.place[parts & np.isin(self.equations.row, rows)])
+        siblings = siblings[(self.insider[siblings] >= 0) & (siblings != cell)]
+        return [tuple(siblings[self.insider[siblings] == who].tolist()) for who in np.unique(self.insider[siblings])]
 
 
 @dataclass(frozen=True)

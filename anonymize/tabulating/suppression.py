@@ -304,7 +304,7 @@ def _nearly_blank(tables: Sequence[ShownTable], minimum: int) -> Iterator[Cautio
 
 
 def _check_many(grid: TableGrid, tabulate: Tabulation, minimum: int, values: dict[str, CellValues]) -> None:
-    """Raises InfeasibleError where fewer individuals than the minimum are counted in all: then each 0 beside a blank
+    """Raises InfeasibleError where fewer individuals than the minimum are counted in all: then each 0 next to a blank
     tells where they are."""
     for name, each in values.items() if tabulate.rules.zeros == "publish" else ():
         there = int(each.contributors[each.places(np.array([grid.whole]))][0])

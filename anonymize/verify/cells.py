@@ -65,7 +65,7 @@ _WORDS = re.compile(
     r"[<>≤≥=]|\b(?:excl\w*|under|below|less|before|until|over|above|more|after|unter|vor|ohne|moins|avant|sauf|menos|antes)\b",
     re.IGNORECASE,
 )
-"""What may leave an end out, beside brackets."""
+"""What may leave an end out, in addition to brackets."""
 _PAIRED = {"Ps", "Pe", "Pi", "Pf"}
 """Unicode's categories of what opens and closes: brackets and quotation marks."""
 

@@ -301,7 +301,7 @@ _JUDGES: Mapping[Model, Callable[[CodedCells, CodedCell], bool | None]] = {
     "bottom": CodedCells._above_bottom,
     "rare": CodedCells._frequent,
 }
-"""Whether a cell meets what is required; None where that cannot be told."""
+"""Whether a cell meets what is required; None where that is not known."""
 
 
 def _result(

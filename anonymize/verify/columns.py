@@ -167,8 +167,8 @@ _TYPES: tuple[tuple[int, pl.DataType], ...] = ((1 << 8, pl.UInt8()), (1 << 16, p
 
 BATCH = 100_000
 """Rows whose text is in memory at once."""
-HELD = 1 << 20
-"""Texts of runs that are held to be numbered at once, at most."""
+KEPT = 1 << 20
+"""Texts of runs that are kept to be numbered at once, at most."""
 
 
 @dataclass(frozen=True)
@@ -246,10 +246,10 @@ def read_columns(
     others: Sequence[pl.Expr],
     *,
     batch: int = BATCH,
-    held: int = HELD,
+    kept: int = KEPT,
 ) -> tuple[ShownColumns, list[NumberedColumn]]:
     """The texts of `neighbours` side by side, and each of the `others` by itself; `batch` rows are read at once.
-    `held`: see `_RunTexts`."""
+    `kept`: see `_RunTexts`."""
     categories = [pl.Categories.random() for _ in others]
     queries = [
         _codes(text, known).alias(f"{place}#")
@@ -257,7 +257,7 @@ def read_columns(
     ]
     texts = [text.alias(str(place)) for place, text in enumerate(neighbours)]
     pieces: list[list[pl.Series]] = [[] for _ in others]
-    runs = _Runs(len(neighbours), held)
+    runs = _Runs(len(neighbours), kept)
     for rows in frame.select([*texts, *queries]).collect_batches(chunk_size=batch):
         for own, codes in zip(pieces, rows.get_columns()[len(neighbours) :], strict=True):
             own.append(_narrow(codes))
@@ -269,8 +269,8 @@ def read_columns(
 class _Runs:
     """What takes the batches of columns that are shown side by side."""
 
-    def __init__(self, columns: int, held: int) -> None:
-        self._columns = [_RunTexts(place, held) for place in range(columns)]
+    def __init__(self, columns: int, kept: int) -> None:
+        self._columns = [_RunTexts(place, kept) for place in range(columns)]
         self._begins: list[pl.Series] = []
         self._alike = True
 
@@ -281,9 +281,9 @@ class _Runs:
         firsts = texts.filter(begins)
         for column in self._columns:
             if not self._begins and self._alike:
-                column.hold_if_most_differ(firsts)
+                column.keep_if_most_differ(firsts)
             elif not self._alike:
-                column.let_go()
+                column.number_kept()
         for column, own in zip(self._columns, firsts.select(each.query for each in self._columns), strict=True):
             column.add(own)
         self._begins.append(begins)
@@ -298,19 +298,19 @@ class _RunTexts:
     """What takes the texts of one column, a piece at a time.
 
     They are numbered as they come, by categories, which take some hundred bytes for each different text. Where nearly
-    all texts differ, as those of intervals do from class to class, up to `held` of them are held instead, in a third of
+    all texts differ, as those of intervals do from class to class, up to `kept` of them are kept instead, in a third of
     that, and numbered at once. `query`: what `add` is to be given of a piece.
     """
 
-    def __init__(self, place: int, held: int) -> None:
-        self._place, self._held, self._categories = place, held, pl.Categories.random()
+    def __init__(self, place: int, kept: int) -> None:
+        self._place, self._kept, self._categories = place, kept, pl.Categories.random()
         self._codes: list[pl.Series] = []
         self._texts: list[pl.Series] = []
         self.query = _codes(pl.nth(place), self._categories)
         self._number = _codes(pl.nth(0), self._categories)
 
-    def hold_if_most_differ(self, first: pl.DataFrame) -> None:
-        """Decides by the first rows whether texts are held."""
+    def keep_if_most_differ(self, first: pl.DataFrame) -> None:
+        """Decides by the first rows whether texts are kept."""
         if first.to_series(self._place).n_unique() * 2 > first.height:
             self.query = pl.nth(self._place) + ""  # new texts: the old ones are parts of the text of whole batches
 
@@ -318,13 +318,13 @@ class _RunTexts:
         """Takes the next rows."""
         if piece.dtype == pl.String:
             self._texts.append(piece)
-            if sum(map(len, self._texts)) > self._held:
-                self.let_go()
+            if sum(map(len, self._texts)) > self._kept:
+                self.number_kept()
         else:
             self._codes.append(_narrow(piece))
 
-    def let_go(self) -> None:
-        """Numbers what is held, and all that comes, by categories."""
+    def number_kept(self) -> None:
+        """Numbers what is kept, and all that comes, by categories."""
         self.query = _codes(pl.nth(self._place), self._categories)
         self._codes += [_narrow(piece.to_frame().select(self._number).to_series()) for piece in self._texts]
         self._texts.clear()
@@ -336,7 +336,7 @@ class _RunTexts:
             if numbered is not None:
                 self._texts.clear()
                 return numbered
-            self.let_go()
+            self.number_kept()
         column = _column(self._codes, self._categories)
         del self.query, self._number  # with which goes what the categories know
         return column

@@ -24,7 +24,7 @@ from anonymize.spec import FEWEST, POINT, Notation
 from anonymize.verify.cells import with_point
 from anonymize.verify.columns import BATCH, NumberedColumn
 from anonymize.verify.kept import Rule
-from anonymize.verify.numbering import Numbering, pair
+from anonymize.verify.numbering import Numbering, pair, paired
 from anonymize.verify.table import TextTable, numbered
 
 Rules: TypeAlias = frozenset[Rule]
@@ -216,7 +216,7 @@ class _DrawnRows:
         """The figures of each of several columns; groups of `least` individuals are large. All columns are counted at
         once, one below the other."""
         columns = [each.numbers for each in self.columns([*given, *targets])]
-        numbers, followers = reduce(lambda a, b: pair(a, b)[0], columns[: len(given)]).dense, columns[len(given) :]
+        numbers, followers = paired(columns[: len(given)]).dense, columns[len(given) :]
         own, span = numbers.of_row.cast(pl.UInt64), numbers.span
         below = Numbering(pl.concat([own + place * span for place in range(len(followers))]), len(followers) * span)
         values = pl.concat([each.of_row.cast(pl.UInt32) for each in followers])
@@ -292,7 +292,7 @@ class _Draws:
 
     def _rules(self, given: _Key, targets: Sequence[str]) -> dict[str, Rules]:
         """The rules by which each column may follow from others, of those of which any is left: by rows, then by whole
-        groups, which say nothing of a few large groups beside them."""
+        groups, which say nothing of a few large groups in addition."""
         left: dict[str, Rules] = {}
         large = 0.0
         for target, rows in zip(targets, self.rows.figures(given, targets, FEWEST), strict=True):

@@ -1,6 +1,6 @@
-"""Columns that are kept and follow from a quasi-identifier, or give it away: an age group beside the age.
+"""Columns that are kept and follow from a quasi-identifier, or give it away: an age group next to the age.
 
-However a quasi-identifier is generalized, such a column tells beside it what was to be hidden. Between a
+However a quasi-identifier is generalized, such a column discloses what was to be hidden. Between a
 quasi-identifier X and a kept column Y, in either direction, in the original table, it is one of three:
 
 - a copy: no group of X with two or more individuals holds two values of Y; there are ten such groups at least, they
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
 from typing import NamedTuple
@@ -46,7 +46,7 @@ from anonymize.verify.dependence import (
     spearman,
 )
 from anonymize.verify.kept import Derivation, Rule
-from anonymize.verify.numbering import PIECE, Numbering, group_sizes, pair
+from anonymize.verify.numbering import PIECE, Numbering, group_sizes, paired
 from anonymize.verify.table import TextTable, units_of
 
 LEAST_GROUPS = 10
@@ -124,8 +124,7 @@ class _Sizes(NamedTuple):
 
 def _people(columns: Sequence[Numbering], units: pl.Series) -> pl.Series:
     """How many individuals have each value of several columns together."""
-    joined = reduce(lambda first, second: pair(first, second)[0], columns)
-    frame = pl.DataFrame({"value": joined.of_row, "unit": units}).unique()
+    frame = pl.DataFrame({"value": paired(columns).of_row, "unit": units}).unique()
     return frame["value"].value_counts(name="n")["n"]
 
 
@@ -153,8 +152,7 @@ class _Pair:
 
     @cached_property
     def numbers(self) -> Numbering:
-        first, second = self._columns
-        return pair(first.numbers, second.numbers)[0]
+        return paired([each.numbers for each in self._columns])
 
     @cached_property
     def sizes(self) -> _Sizes:

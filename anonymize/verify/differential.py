@@ -5,7 +5,7 @@ the mechanism. Everything else does not meet it, whatever its classes are: they 
 all but one of these can tell whether that one was among them. Of a table of unknown origin it is not known.
 
 What to do where it is not shown: hand on, with the release, the report of the run that drew it; `--public-report` makes
-one for recipients. A synthetic table has its evidence in the manifest beside it. To draw again, for the sake of a
+one for recipients. A synthetic table has its evidence in its manifest. To draw again, for the sake of a
 report, spends epsilon again.
 """
 

@@ -17,7 +17,7 @@ from anonymize.errors import DataError
 from anonymize.records import dataclass
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall
-from anonymize.verify.numbering import Numbering, pair, whole
+from anonymize.verify.numbering import Numbering, paired, whole
 from anonymize.verify.series import (
     Followed,
     MeasuredRelease,
@@ -190,7 +190,8 @@ def measure_next(
         _check_recorded(classes, people["recorded"])
     earlier = sum(name.startswith("release_") for name in people.columns)
     recorded = [people[f"release_{s}"] for s in range(earlier)]
-    history, there = _followed(classes.dense, recorded), [each != NOT_THERE for each in recorded]
+    history = paired([classes.dense, *map(_of_record, recorded)])
+    there = [each != NOT_THERE for each in recorded]
     texts = compared(missing, normalize=normalize)
     called = list(names) or [f"release {s + 1}" for s in range(earlier)]
     pasts = [Past(THIS, pl.repeat(True, released.height, eager=True), current.rows.values, texts, current.overall)]
@@ -220,16 +221,11 @@ def _departed(
     if not others.height:
         return ()
     nothing = Numbering(pl.repeat(0, others.height, dtype=pl.UInt32, eager=True), 1)
-    history, pasts = _followed(nothing, [others[name] for name in columns]), []
+    history, pasts = paired([nothing, *(_of_record(others[name]) for name in columns)]), []
     for s in reversed(range(len(columns))):
         there = others[f"release_{s}"] != NOT_THERE
         pasts.append(past(names[s], others.filter(there), there, s=s))
     return results_of(history, pasts, checks, gone=True)
-
-
-def _followed(history: Numbering, recorded: Sequence[pl.Series]) -> Numbering:
-    """(people,) the history with what is on record of several releases."""
-    return reduce(lambda so_far, classes: pair(so_far, _of_record(classes))[0], recorded, history)
 
 
 def _unchanged(current: SeriesTable, attribute: str, values: pl.Series, there: pl.Series) -> bool:
@@ -253,7 +249,7 @@ def _of_record(numbers: pl.Series) -> Numbering:
 def _check_recorded(classes: Numbering, recorded: pl.Series) -> None:
     """Classes on record and those of the text are the same if they are as many, and as many taken together."""
     own, other = classes.of_row.n_unique(), recorded.n_unique()
-    both = pair(classes, _of_record(recorded))[0].of_row.n_unique()
+    both = paired([classes, _of_record(recorded)]).of_row.n_unique()
     if not own == other == both:
         raise RuntimeError("what is on record of the release is not what its text shows: this is probably a bug")
 

@@ -1,7 +1,7 @@
-"""How the labels of builders read: at which levels one stands, and what stands above it, told from its text alone.
+"""How the labels of builders read: at which levels one stands, and what stands above it, by its text alone.
 
 Masked characters and kept ones are counted, parts of dates and of times have each a form of its own, and levels of
-codes are told by form and by the published ranges.
+codes are known by form and by the published ranges.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class LabelText(ABC):
 
     @abstractmethod
     def levels(self, text: str) -> tuple[int, int] | None:
-        """The lowest and the highest level at which a label stands; None where that cannot be told."""
+        """The lowest and the highest level at which a label stands; None where that is not known."""
 
     @abstractmethod
     def above(self, text: str, level: int) -> str | None:
-        """How the node of a level above a label reads; None where there is none or it cannot be told."""
+        """How the node of a level above a label reads; None where there is none or it is not known."""
 
     def aligned(self, texts: Sequence[str]) -> Sequence[str]:
         """Labels as they can be compared."""

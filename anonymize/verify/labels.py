@@ -1,4 +1,4 @@
-"""At which levels of a hierarchy a released cell stands, told from its text: a reader of the second opinion's own.
+"""At which levels of a hierarchy a released cell stands, as its text says: a reader of the second opinion's own.
 
 Of a file, labels are looked up in it. Of a builder, they are known by how they read, so that no value of the original
 is needed: masked characters and kept ones are counted, parts of dates and of times have each a form of its own, and the
@@ -36,7 +36,7 @@ from anonymize.verify.verdict import Tree
 class Extent:
     """What a cell shows of a hierarchy. `finest`: the highest level of which it shows whole nodes; `widest`: the lowest
     level of which one node holds it all. Each from what is sure to what is possible, which differ where one label is
-    that of several nodes; `known` is False where nothing can be told."""
+    that of several nodes; `known` is False where nothing is known."""
 
     finest: tuple[int, int] = (0, 0)
     widest: tuple[int, int] = (0, 0)

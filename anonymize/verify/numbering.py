@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 
 import polars as pl
 
@@ -75,6 +76,11 @@ def pair(first: Numbering, second: Numbering, most: int = NUMBERS_BELOW) -> tupl
         second = second.dense
     joined = first.of_row.cast(pl.UInt64) * second.span + second.of_row
     return Numbering(joined, first.span * second.span), second.span
+
+
+def paired(columns: Sequence[Numbering]) -> Numbering:
+    """Numbers of several columns together, at least one, ordered by the first, then the second, and so on."""
+    return reduce(lambda so_far, column: pair(so_far, column)[0], columns)
 
 
 def together(columns: Sequence[Numbering], piece: int = PIECE, most: int = NUMBERS_BELOW) -> Numbering:

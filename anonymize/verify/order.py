@@ -11,7 +11,7 @@ import polars as pl
 from anonymize.records import dataclass
 from anonymize.verify.cells import LEFT_OUT, NULL, NUMBERS, TEXT, CellTemplates, ends_of, number_of
 from anonymize.verify.columns import NumberedColumn
-from anonymize.verify.numbering import Numbering, pair
+from anonymize.verify.numbering import Numbering, paired
 from anonymize.verify.table import TextRows, TextTable, numbered
 
 # --- spans of cells ---------------------------------------------------------------------------------------------------
@@ -44,10 +44,7 @@ def shown_texts(table: TextTable, rows: TextRows, columns: Sequence[str]) -> tup
         return released[0].numbers.of_row, pl.DataFrame(
             {"low": texts, "high": texts, "missing": pl.Series([None] * len(texts), dtype=pl.String)}
         )
-    numbers = released[0].numbers
-    for column in released[1:]:
-        numbers = pair(numbers, column.numbers)[0]
-    dense = numbers.dense
+    dense = paired([column.numbers for column in released]).dense
     firsts = dense.firsts
     by_end = {"low": released[0], "high": released[min(1, len(released) - 1)], "missing": None}
     for name, column in zip(columns, released, strict=True):

@@ -113,7 +113,7 @@ class Lookup:
 
     @cached_property
     def span(self) -> int | None:
-        """The range of cell keys, where the table goes by them."""
+        """The range of cell keys, where the table has a row for each."""
         return 1 + max(key for _, key in self.keyed) if self.keyed else None
 
     @cached_property

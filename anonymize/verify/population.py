@@ -23,7 +23,7 @@ PIECE = 20_000
 
 @dataclass(frozen=True)
 class Shown:
-    """How a quasi-identifier reads: its released columns (two are the ends of intervals, and a third one beside them
+    """How a quasi-identifier reads: its released columns (two are the ends of intervals, and a third one
     says whether a value may be missing), whether it is a number, and its hierarchy over the values of the population,
     if it has one."""
 

@@ -202,7 +202,7 @@ class WrittenTable:
         return text_of(self.path, "csv", self.separator).collect()
 
     def margins(self) -> list[float | None]:
-        """By row, the half of an interval that stands beside a figure; none in a file without such a column."""
+        """By row, the half of an interval of each figure; none in a file without such a column."""
         margined = self._frame.width > len(self.measured.by) + 2
         return self._numbers(2) if margined else []
 

@@ -26,7 +26,7 @@ WORSE: dict[str, Literal["higher", "lower"]] = {
 }
 """The figures of a risk, and the direction in which each gets worse."""
 GIVEN = "threshold"
-"""The parameter that stands beside them: the risk above which a record counts as at risk."""
+"""The parameter that is reported with them: the risk above which a record counts as at risk."""
 
 
 SIZES = (1, 2, 3, 4, 5, 10, 20, 50, 100, 200, 500, 1000)

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
+from operator import or_
 from typing import Any, Literal
 
 import polars as pl
@@ -244,9 +245,8 @@ class Followed:
         """A release, measured with all before it."""
         present, history = self.row_of[number].is_not_null(), self.histories[number]
         sizes = Numbering(history.of_row.filter(present), history.span).runs()["len"]
-        before = pl.repeat(False, len(present), eager=True)
-        for row_of in self.row_of[:number]:
-            before |= row_of.is_not_null()
+        earlier = (row_of.is_not_null() for row_of in self.row_of[:number])
+        before = reduce(or_, earlier, pl.repeat(False, len(present), eager=True))
         return MeasuredRelease(
             name=self.releases[number].name,
             people=whole(present.sum()),
@@ -289,9 +289,10 @@ class Followed:
         k = self.releases[number].k
         if k is None:
             return list(self.checks)
-        own = [each.model == "k-anonymity" and each.parameters["k"] > k for each in self.checks]
-        raised = zip(self.checks, own, strict=True)
-        return [replace(each, parameters={"k": k}) if above else each for each, above in raised]
+        return [
+            replace(each, parameters={"k": k}) if each.model == "k-anonymity" and each.parameters["k"] > k else each
+            for each in self.checks
+        ]
 
     def _past(self, past: int, present: pl.Series) -> Past:
         """What a release said of those who are in a later one."""

@@ -238,7 +238,7 @@ class System:
             made[top(next(iter(equation[0])))].equations.append(equation)
         return {group: made[top(group)] for group in self.measure.blank}
 
-    def beside(self, group: Group) -> set[Group]:
+    def siblings(self, group: Group) -> set[Group]:
         """The blank groups that are parts of a total which a group is part of as well."""
         shared = (terms for terms, _ in self.equations if terms.get(group, 0.0) < 0)
         return {each for terms in shared for each, sign in terms.items() if sign < 0} - {group}
@@ -288,7 +288,7 @@ class Component:
 
 
 def audit(recount: Recount, tables: Sequence[WrittenTable], manifest: Mapping[str, Any]) -> TableAudit:
-    """Attacks the written tables, by what protects them. `manifest`: what is published beside them."""
+    """Attacks the written tables, by what protects them. `manifest`: what is published along with them."""
     made = _AUDITS[recount.tabulate.mechanism](recount, tables, manifest)
     return made if recount.tabulate.mechanism == "dp" else undrawn(made, recount, UNDRAWN)
 
@@ -340,7 +340,7 @@ def _reached(system: System, group: Group, need: tuple[float, float]) -> float:
     measure, component = system.measure, system.components[group]
     value, (up, down) = measure.truth[group].value, need
     insiders: dict[object, dict[Group, float]] = defaultdict(dict)
-    for each in system.beside(group):
+    for each in system.siblings(group):
         counted = measure.truth[each]
         if counted.individuals == 1 and (counted.value > 1 or not measure.counts):
             insiders[counted.one or each][each] = counted.value

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Literal
 
 import polars as pl
@@ -24,7 +24,7 @@ from anonymize.records import dataclass
 from anonymize.spec import POINT, Notation
 from anonymize.verify.cells import LEFT_OUT, CellTemplates, number_of, with_point
 from anonymize.verify.columns import NumberedColumn
-from anonymize.verify.numbering import Numbering, pair, whole
+from anonymize.verify.numbering import Numbering, paired, whole
 from anonymize.verify.order import (
     SAMPLE,
     Cells,
@@ -185,8 +185,7 @@ def _tightened(table: TextTable, rows: TextRows, ordering: Ordering, narrowed: S
             numberings.append(by_name[name])
         else:
             numberings += [rows.columns[table.quasi_identifiers.index(column)].numbers for column in columns]
-    classes = reduce(lambda first, second: pair(first, second)[0], numberings)
-    return replace(rows, classes=classes, hidden=None, columns=())
+    return replace(rows, classes=paired(numberings), hidden=None, columns=())
 
 
 # --- from the file alone ---------------------------------------------------------------------------------------------

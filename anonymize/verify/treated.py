@@ -201,7 +201,7 @@ _STEPS, _MANY_ROWS = 2_000, 20
 
 
 def with_changed(verdict: Verdict, quasi_identifiers: Collection[str], changed: Mapping[str, str]) -> Verdict:
-    """A verdict on a table of which some columns do not hold what they held: `changed`, by name the method.
+    """A verdict on a table some columns of which have other values than before: `changed`, by name the method.
 
     What is required of a sensitive attribute that was changed is not shown by the table, and nothing that is required
     of classes where a quasi-identifier was changed by what leaves no rows alike.

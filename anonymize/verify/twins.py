@@ -264,6 +264,6 @@ def weighs(model: str, given: Given) -> bool:
 
 
 def compares(model: str, given: Given) -> bool:
-    """Whether the figure of a class depends on anything beside the class: a twin that reads another column."""
+    """Whether the figure of a class depends on anything other than the class: a twin that reads another column."""
     read = (name for bound in TWINS[model] for name in bound.figure(given).meta.root_names())
     return not OWN.issuperset(read)

@@ -22,12 +22,8 @@ BLANK = Caution.of(
     "a smaller k, fewer quasi-identifiers, or levels in `hierarchy` leave more of them",
 )
 
-DIVERSITY = frozenset(
-    {
-        *("distinct-l-diversity", "entropy-l-diversity", "frequency-l-diversity", "recursive-cl-diversity"),
-        *("p-sensitivity", "alpha-k-anonymity"),
-    }
-)
+L_DIVERSITY = ("distinct-l-diversity", "entropy-l-diversity", "frequency-l-diversity", "recursive-cl-diversity")
+DIVERSITY = frozenset((*L_DIVERSITY, "p-sensitivity", "alpha-k-anonymity"))
 """Models that count how diverse sensitive values are."""
 
 BY_ORDER = ", given what the order of the rows discloses"
@@ -241,9 +237,8 @@ class Verdict:
         """What the reader of a verdict has to know: that nothing is required, or that the rows say nothing; what the
         order of rows tells, and what passes through."""
         unasked = [NOTHING_ASKED] if self.state is State.NOTHING_REQUIRED else []
-        if any(each.model == COMBINATION for each in self.codes) and not any(
-            each.model == "k-anonymity" for each in self.results
-        ):
+        combined = any(each.model == COMBINATION for each in self.codes)
+        if combined and not any(each.model == "k-anonymity" for each in self.results):
             unasked.append(WEAKER)
         blank = [BLANK] if self.blank else []
         order = self.order.cautions if self.order is not None else []

@@ -67,9 +67,9 @@ def drawn(draw: st.DrawFn) -> list[Row]:
     return sorted(rows, key=str) if draw(st.booleans()) else rows
 
 
-def read(rows: list[Row], batch: int, held: int = 100) -> tuple[ShownColumns, list[NumberedColumn]]:
+def read(rows: list[Row], batch: int, kept: int = 100) -> tuple[ShownColumns, list[NumberedColumn]]:
     frame = pl.LazyFrame(rows, schema=dict.fromkeys(NAMES, pl.String), orient="row")
-    return read_columns(frame, [pl.col("one"), pl.col("two")], [pl.col("three")], batch=batch, held=held)
+    return read_columns(frame, [pl.col("one"), pl.col("two")], [pl.col("three")], batch=batch, kept=kept)
 
 
 def texts_of(column: NumberedColumn) -> list[str | None]:
@@ -78,8 +78,8 @@ def texts_of(column: NumberedColumn) -> list[str | None]:
 
 
 @given(drawn(), st.integers(1, 9), st.integers(0, 9))
-def test_every_row_has_the_number_of_its_texts(rows: list[Row], batch: int, held: int) -> None:
-    shown, others = read(rows, batch, held)
+def test_every_row_has_the_number_of_its_texts(rows: list[Row], batch: int, kept: int) -> None:
+    shown, others = read(rows, batch, kept)
     columns = [*shown.of_rows, *others]
     assert list(zip(*map(texts_of, columns), strict=True)) == rows
     assert all(column.texts.is_unique().all() for column in columns)
@@ -126,11 +126,11 @@ def test_no_runs_are_looked_for_where_hardly_any_neighbours_are_alike() -> None:
     assert sorted(shown.together.counts) == [5, 15]
 
 
-def test_texts_that_mostly_differ_have_the_same_numbers_however_many_are_held() -> None:
+def test_texts_that_mostly_differ_have_the_same_numbers_however_many_are_kept() -> None:
     rows: list[Row] = [(str(number), str(number // 2), None) for number in [*range(30), *range(7)] for _ in range(3)]
     assert read(rows, 12)[0].of_runs[0].texts.to_list() == [str(number) for number in range(30)]
-    for held in (0, 10, 36, 37):
-        shown = read(rows, 12, held)[0]
+    for kept in (0, 10, 36, 37):
+        shown = read(rows, 12, kept)[0]
         for column, expected in zip(shown.of_runs, read(rows, 12)[0].of_runs, strict=True):
             assert column.numbers.span == expected.numbers.span
             assert column.numbers.of_row.equals(expected.numbers.of_row, check_dtypes=True)
