@@ -106,7 +106,7 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
         files = stack.enter_context(opened(request.spec, paths))
         request = replace(request, spec=resolve(request.spec, files.source.columns))
         request.progress("read", 0, 0)
-        classed = manifest.spans and not manifest.replaced.keys() & request.spec.quasi_identifiers.keys()
+        classed = _has_classes(request.spec, manifest)
         coming = stack.enter_context(_coming(request)) if classed else None
         table = read(request.spec, files.source, workload=True)
         report = _head(request, table, clock)
@@ -208,6 +208,12 @@ def _manifest(request: Evaluate) -> Manifest:
         }
         refuse({f"{flag}: needs a release with equivalence classes": given for flag, given in needing_classes.items()})
     return manifest
+
+
+def _has_classes(spec: Spec, manifest: Manifest) -> bool:
+    """Whether rows that read the same in the quasi-identifiers are a class, as these show what is true of the row."""
+    quasi = spec.quasi_identifiers.keys()
+    return manifest.spans and bool(quasi) and not manifest.replaced.keys() & quasi
 
 
 def _head(request: Evaluate, table: Table, clock: Clock) -> dict[str, Any]:

@@ -432,6 +432,12 @@ def test_numbers_are_written_as_they_were_read(call: Call, folder: Path, separat
     assert all("." not in cell for cell in cells) and any("," in cell for cell in cells)
 
 
+def test_evaluate_of_suppressed_cells_needs_no_quasi_identifiers(call: Call, folder: Path) -> None:
+    text = "version: 1\ninput: {path: table.csv}\ninsensitive: [zip]\nothers: drop\n"
+    released(call, folder, text + "treatments: [{method: suppress, columns: [zip], k: 2}]\n", "perturb")
+    assert call("evaluate", "spec.yaml", "out.csv").code == 0
+
+
 def test_evaluate_says_what_is_left_of_the_numbers(call: Call, folder: Path) -> None:
     released(call, folder, ALONE + NOISE, "perturb", "--save-link", "link.json")
     alone = json.loads(call("evaluate", "spec.yaml", "out.csv", "--json").out)["numbers"]
