@@ -43,8 +43,7 @@ from anonymize.report.data import spec_block
 from anonymize.report.head import head
 from anonymize.report.public import public_head, without_paths
 from anonymize.request import Progress, Request
-from anonymize.spec import Spec, override
-from anonymize.spec.messages import nearest
+from anonymize.spec import Spec, messages, override
 from anonymize.table.files import sha256_of
 
 UNSAID = "no release; why is in a report that is not public"
@@ -208,7 +207,7 @@ def cells_of(request: Compare) -> list[Cell]:
     for text in _algorithms(request):
         name, *pairs = text.split()
         if name not in ALGORITHMS:
-            hint = nearest(name, ALGORITHMS) or f"{ALL}, or of {', '.join(ALGORITHMS)}"
+            hint = messages.nearest(name, ALGORITHMS) or f"{ALL}, or of {', '.join(ALGORITHMS)}"
             raise UsageError(Problem(f"--algorithms: there is no {name}", hint=hint))
         if not ALGORITHMS[name].NEEDS.family.compared:
             hint = "draw it once with --budget, and evaluate the release"

@@ -42,17 +42,13 @@ from anonymize.privacy import requirements_if_any
 from anonymize.publication import Paths, named_by, opened, report_files
 from anonymize.reading import SourceTexts, columns_of, read_file
 from anonymize.records import dataclass
-from anonymize.report import Clock
-from anonymize.report.data import LEAST_COUNT, required_size
+from anonymize.report import Clock, data, published
 from anonymize.report.head import head, spec_path, table_block
 from anonymize.report.public import public_evaluation
-from anonymize.report.published import Published, PublishedFile
 from anonymize.request import Companions, Progress
-from anonymize.spec import Spec, resolve
+from anonymize.spec import Spec, patterns, resolve
 from anonymize.spec.load import load_queries
-from anonymize.spec.patterns import withheld
-from anonymize.table import Source, Table, read
-from anonymize.table.roles import refuse_lacking
+from anonymize.table import Source, Table, read, roles
 from anonymize.treatments.plan import changed_columns, changed_kept
 from anonymize.verify.risk import classes_block
 
@@ -147,10 +143,10 @@ def _published(request: Evaluate, manifest: Manifest) -> dict[str, Any]:
         source.check()
         spec = resolve(request.spec.of_release(), undivided(request.spec, source.columns))
         columns_of(spec, source.columns, source.name)
-        refuse_lacking([] if manifest.detached is None else [manifest.detached.by], source.columns, source.name)
+        roles.refuse_lacking([] if manifest.detached is None else [manifest.detached.by], source.columns, source.name)
         hidden = spec if spec.hides else None
-        file = PublishedFile(source.path, source.format, source.separator, source.sha256, hidden)
-        report = public_evaluation(Published([file], spec, manifest))
+        file = published.PublishedFile(source.path, source.format, source.separator, source.sha256, hidden)
+        report = public_evaluation(published.Published([file], spec, manifest))
         report["left_out"] |= dict.fromkeys(MEASURES, "it needs the original, which a public report must not use")
         report["warnings"] = [*_about_units(request), *_exposed(spec, source.columns), *manifest.remarks]
         publish(report)
@@ -240,7 +236,7 @@ def _of_changed(request: Evaluate, manifest: Manifest, original: Source) -> dict
     matched by the link, where there is one."""
     with Source.open(request.spec.of_release(), request.released) as source:
         source.check()
-        refuse_lacking(request.spec.treated, source.columns, source.name)
+        roles.refuse_lacking(request.spec.treated, source.columns, source.name)
         before, rows = changed_columns(request.spec, original.scan()), _linked(request, original, source)
         after = changed_columns(request.spec, source.scan())
         before = before if rows is None else before[rows]
@@ -309,7 +305,7 @@ def _measure(request: Evaluate, released: RegionRows, report: dict[str, Any]) ->
     sizes = released.partition.sizes[~released.suppressed]
     report["classes"] = classes_block(pl.Series(sizes))
     report["rows_correspond"] = released.why_apart is None
-    view = released.view(required_size(requirements_if_any(request.spec)))
+    view = released.view(data.required_size(requirements_if_any(request.spec)))
     block = utility(view)
     names = [released.table.attributes[index].name for index in released.summaries]
     reason = f"{', '.join(names)}: one number per class does not show what was lost, and {released.why_apart}"
@@ -325,7 +321,7 @@ def _measure(request: Evaluate, released: RegionRows, report: dict[str, Any]) ->
         block |= {name: each.result() for name, each in measured.items()}
     left_out |= _unmeasured(released)
     report["utility"] = block
-    smallest = max(required_size(requirements_if_any(request.spec)), LEAST_COUNT)
+    smallest = max(data.required_size(requirements_if_any(request.spec)), data.LEAST_COUNT)
     sides = released.sides()
     sensitive = [each for each in sides.passing if each.name in released.spec.sensitive]
     report |= fidelity(replace(sides, passing=sensitive), smallest, values=False) | {
@@ -370,4 +366,4 @@ def _warnings(released: RegionRows) -> list[Caution]:
 
 
 def _exposed(spec: Spec, present: Collection[str]) -> list[Caution]:
-    return [withheld(spec, name, "the release") for name in spec.identifiers if name in present]
+    return [patterns.withheld(spec, name, "the release") for name in spec.identifiers if name in present]

@@ -19,8 +19,7 @@ from anonymize.domain.taxonomy import as_csv
 from anonymize.errors import UsageError
 from anonymize.places import is_uri, seen_from, without_secrets
 from anonymize.privacy import PARAMETERS
-from anonymize.profiling import layout_of
-from anonymize.profiling.capacity import KS, NO_LESS, growing, proposed, together, tried
+from anonymize.profiling import capacity, layout_of
 from anonymize.profiling.document import Proposal, text_of, weighting
 from anonymize.profiling.measure import TableFacts, measure
 from anonymize.profiling.roles import ROLES, Guess, guesses, unit_of
@@ -102,7 +101,7 @@ def _without_derived(made: Sequence[Guess], source: Source, reading: Spec) -> li
     released = [*names["quasi-identifier"], *kept]
     unit, missing = unit_of(made), reading.missing(source.format)
     derivations: dict[str, Derivation] = {}
-    for k in (NO_LESS, *KS) if kept else ():
+    for k in (capacity.NO_LESS, *capacity.KS) if kept else ():
         spec = make({**content, "privacy": {"k": k}} | ({"unit": unit.name} if unit else {}), PARAMETERS)
         derivations |= {each.column: each for each in derived(source.scan(), source.rows or 0, spec, missing, released)}
     return [
@@ -140,8 +139,8 @@ def _proposal(request: Init, facts: TableFacts, decided: Sequence[Guess], values
     proposal = _with_joint(proposal, facts, quasi)
     rows = facts.sample if facts.rows <= SMALL else facts.sample.gather_every(-(-facts.sample.height // TRIAL))
     sampled = rows.height if rows.height < facts.rows else None
-    losses = tried(_spec(proposal), rows, whole=sampled is None)
-    k = proposed(losses, facts.rows)
+    losses = capacity.tried(_spec(proposal), rows, whole=sampled is None)
+    k = capacity.proposed(losses, facts.rows)
     return request.choose(replace(proposal, costs=losses, k=k, sampled=sampled))
 
 
@@ -150,8 +149,8 @@ def _with_joint(proposal: Proposal, facts: TableFacts, quasi: Sequence[Guess]) -
     if not set(facts.columns) <= set(facts.hashes):
         return proposal
     passing = [*proposal.names("sensitive"), *proposal.names("insensitive")]
-    shares = together(facts.hashes, names, passing, proposal.names("undecided"))
-    return replace(proposal, joint=growing(facts.hashes, names), all_together=shares)
+    shares = capacity.together(facts.hashes, names, passing, proposal.names("undecided"))
+    return replace(proposal, joint=capacity.growing(facts.hashes, names), all_together=shares)
 
 
 def _spec(proposal: Proposal) -> Spec:

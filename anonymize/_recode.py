@@ -28,9 +28,8 @@ from anonymize.report import Clock
 from anonymize.report.head import head, table_block
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec, make
-from anonymize.table import Table
+from anonymize.table import Table, roles
 from anonymize.table.read import encode_frame, read_columns
-from anonymize.table.roles import columns_in
 from anonymize.writing import rows
 
 
@@ -122,7 +121,7 @@ def spec_of(saved: Saved, columns: Sequence[str], name: str) -> Spec:
     strange = [column for column in columns if column not in columns_of_recoding]
     if len(strange) == len(columns):
         raise DataError(
-            Problem(f"no column of the recoding is in it: {columns_in(columns, columns_of_recoding)}", name)
+            Problem(f"no column of the recoding is in it: {roles.columns_in(columns, columns_of_recoding)}", name)
         )
     if strange:
         hint = "leave them out: the recoding knows the columns of the table that it was made from"

@@ -21,18 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.errors import AnonymizeError, Caution
-from anonymize.families import Draft, draft_of, release_paths, steps
-from anonymize.families.checks import check_request
+from anonymize.families import Draft, checks, draft_of, release_paths, steps
 from anonymize.link import SAVE_LINK, link_of
 from anonymize.publication import SAVE_RECODING, SAVE_RISK, Files, Paths, named_by, opened
-from anonymize.report import Clock, release_report
-from anonymize.report.public import public_report
+from anonymize.report import Clock, public, release_report
 from anonymize.request import Request
 from anonymize.series import Following, following
 from anonymize.spec import resolve
-from anonymize.table import Source, Table, read
+from anonymize.table import Source, Table, read, scratch
 from anonymize.table.read import read_public
-from anonymize.table.scratch import Room
 from anonymize.treatments.plan import TreatedTable, treat
 
 if TYPE_CHECKING:
@@ -64,7 +61,7 @@ def release(request: Request) -> dict[str, Any]:
     >>> report["privacy"]["satisfied"], report["classes"]["min_size"]
     (True, 2)
     """
-    check_request(request)
+    checks.check_request(request)
     try:
         return _walked(request)
     except steps.Rehearsal as rehearsal:
@@ -104,7 +101,7 @@ def _walked(request: Request) -> dict[str, Any]:
         series.check(draft, files)
         bill = charging.beside(steps.local_epsilons(draft.local, treated.meanings), files.source.sha256)
         if request.public:
-            report = public_report(steps.published(request, files, manifest))
+            report = public.public_report(steps.published(request, files, manifest))
         else:
             report = release_report(request, table, clock, steps.with_sample(draft, files, measured)) | series.block()
             report = _with_nearness(report | treated.blocks(changes) | bill.block, request, files, draft)
@@ -132,7 +129,7 @@ def _with_nearness(report: dict[str, Any], request: Request, files: Files, draft
     return {**report, **near, "warnings": [*report["warnings"], UNPAID]}
 
 
-def _table(request: Request, source: Source, room: Room) -> Table:
+def _table(request: Request, source: Source, room: scratch.Room) -> Table:
     """The input as the algorithm needs it."""
     algorithm = ALGORITHMS[request.algorithm]
     if algorithm.NEEDS.domains:

@@ -23,24 +23,17 @@ from anonymize.errors import Caution, Problem, UnsafeError, UsageError
 from anonymize.families.steps import Charging, Rehearsal
 from anonymize.publication import Files, OutputFolder, Paths, named_by, opened
 from anonymize.records import dataclass
-from anonymize.report import Clock
-from anonymize.report.data import peak_mb, spec_block
+from anonymize.report import Clock, data
 from anonymize.report.head import head, table_block
 from anonymize.report.public import public_head
 from anonymize.request import Progress, Request
-from anonymize.spec import Spec, resolve
-from anonymize.spec.patterns import expand
+from anonymize.spec import Spec, patterns, resolve
 from anonymize.spec.tabulation import Tabulation
-from anonymize.table import OutputFile, Source, Table, commit, read
-from anonymize.table.columns import compared
+from anonymize.table import OutputFile, Source, Table, columns, commit, read, roles
 from anonymize.table.named import column
-from anonymize.table.roles import check_columns
-from anonymize.tabulating import CHECKS, GRIDS, MECHANISMS, Tabulated
-from anonymize.tabulating.cells import TableGrid
-from anonymize.tabulating.counting import reading
+from anonymize.tabulating import CHECKS, GRIDS, MECHANISMS, Tabulated, cells, counting
 from anonymize.tabulating.written import MANIFEST, ShownTable, file_name, manifest
-from anonymize.verify.differential import UNDRAWN, differential_result
-from anonymize.verify.recount import Recount, TableAudit, WrittenTable
+from anonymize.verify import differential, recount
 from anonymize.verify.tabulated import audit as attack_tables
 
 
@@ -83,7 +76,7 @@ def _walked(request: Tabulate, settings: Tabulation) -> dict[str, Any]:
         run = TableRun(request, spec, settings, files, folder, clock, charging)
         with run.stage("read"):
             table, grid = _gridded(spec, settings, files.source)
-            run.read_alike.extend(_read_alike(reading(spec, settings), files.source))
+            run.read_alike.extend(_read_alike(counting.reading(spec, settings), files.source))
         with run.stage("search"):
             make = MECHANISMS[settings.mechanism]
             tabulated = make(spec, settings, grid, table, _secret(request), run.charge)
@@ -140,7 +133,7 @@ def check_tables(spec: Spec, source: Source | None) -> None:
     far as the spec says it."""
     settings = settings_of(spec)
     if source is None:
-        expanded = expand(spec, (*settings.grouped_by, *settings.measured), lenient=True)
+        expanded = patterns.expand(spec, (*settings.grouped_by, *settings.measured), lenient=True)
         CHECKS[settings.mechanism](expanded, settings, None)
     else:
         spec = resolve(spec, source.columns).of_types(source.numeric)
@@ -153,7 +146,7 @@ def check_drawn(spec: Spec, settings: Tabulation) -> None:
     """Raises UnsafeError where differential privacy is required, and the tables are by a mechanism that has none."""
     required = spec.privacy.differential
     if required is not None and settings.mechanism != "dp":
-        result = differential_result(required.model_dump(), UNDRAWN)
+        result = differential.differential_result(required.model_dump(), differential.UNDRAWN)
         hint = "`mechanism: dp` spends it; or leave `privacy.differential` out of a spec of these tables"
         raise UnsafeError([spec.problem(("tabulate", "mechanism"), str(result), hint)])
 
@@ -210,12 +203,12 @@ def _refuse_inside(request: Tabulate, folder: OutputFolder) -> None:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _gridded(spec: Spec, settings: Tabulation, source: Source) -> tuple[Table, TableGrid]:
+def _gridded(spec: Spec, settings: Tabulation, source: Source) -> tuple[Table, cells.TableGrid]:
     """The columns that tables are made of, and their groups. Raises DataError as `read` does, for the columns of the
     whole spec too, and what the mechanism raises of its groups."""
-    check_columns(spec, source)
+    roles.check_columns(spec, source)
     CHECKS[settings.mechanism](spec, settings, None)
-    own = reading(spec, settings)
+    own = counting.reading(spec, settings)
     table = read(own, source)
     return table, GRIDS[settings.mechanism](own, settings, table)
 
@@ -225,19 +218,19 @@ def _read_alike(spec: Spec, source: Source) -> Iterator[Caution]:
     for name, definition in spec.quasi_identifiers.items():
         if definition.type == "categorical" and spec.normalizes(name):
             texts = source.scan().select(column(name).cast(pl.String).unique()).collect().to_series()
-            labels = compared(texts, spec.missing(source.format, name)).drop_nulls()
+            labels = columns.compared(texts, spec.missing(source.format, name)).drop_nulls()
             if alike := len(labels) - labels.n_unique():
                 are = "1 label reads like another and is" if alike == 1 else f"{alike} labels read like others and are"
                 said = f"{name}: {are} counted with {'it' if alike == 1 else 'them'}"
                 yield Caution.of(said, "write each in one way, or `input: {normalize: false}` counts them apart")
 
 
-def _recount(run: TableRun, grid: TableGrid, table: Table) -> Recount:
+def _recount(run: TableRun, grid: cells.TableGrid, table: Table) -> recount.Recount:
     source = run.files.source
-    return Recount(
+    return recount.Recount(
         source.scan(),
         source.format,
-        reading(run.spec, run.settings),
+        counting.reading(run.spec, run.settings),
         {each.name: each.paths for each in grid.columns},
         run.settings.total,
         run.spec.fewest,
@@ -259,14 +252,14 @@ def _secret(request: Tabulate) -> bytes | None:
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def _write(run: TableRun, grid: TableGrid, tabulated: Tabulated) -> list[WrittenTable]:
+def _write(run: TableRun, grid: cells.TableGrid, tabulated: Tabulated) -> list[recount.WrittenTable]:
     written, separator, decimal = [], run.files.source.separator, _decimal(run)
     for number, table in enumerate(tabulated.tables, 1):
         path = run.folder.part / file_name(number, table.measured)
         with OutputFile(path, separator=separator) as output:
             output.write([table.frame(grid, decimal)])
             output.commit()
-        written.append(WrittenTable(path, separator, table.measured, decimal))
+        written.append(recount.WrittenTable(path, separator, table.measured, decimal))
     details = {} if decimal == "." else {"decimal": decimal}
     details |= {} if run.spec.unit is None else {"counted": run.settings.counted}
     content = manifest(run.settings, grid, tabulated.tables, {**details, **tabulated.details}, separator)
@@ -285,7 +278,7 @@ def _decimal(run: TableRun) -> str:
 # --- the report -------------------------------------------------------------------------------------------------------
 
 
-def _report(run: TableRun, tabulated: Tabulated, audit: TableAudit) -> dict[str, Any]:
+def _report(run: TableRun, tabulated: Tabulated, audit: recount.TableAudit) -> dict[str, Any]:
     """The report. A public one has what the tables and the spec say, and nothing that was counted in the input."""
     public, mechanism = run.request.public, run.settings.mechanism
     state = overall(result.state for result in audit.results)
@@ -307,12 +300,12 @@ def _report(run: TableRun, tabulated: Tabulated, audit: TableAudit) -> dict[str,
     warnings += [*run.read_alike, *_truncated(tabulated, "counted: rows, " if once else "")]
     return {
         **head(run.clock),
-        "spec": spec_block(run.spec),
+        "spec": data.spec_block(run.spec),
         "input": table_block(source, source.rows),
         "output": {"path": run.folder.name},
         **blocks,
         "timing": run.clock.timing(),
-        "memory": {"peak_mb": peak_mb()},
+        "memory": {"peak_mb": data.peak_mb()},
         "warnings": warnings,
     }
 

@@ -14,13 +14,9 @@ import polars as pl
 from anonymize.domain.public import public_domain
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.spec import Rare, Spec
-from anonymize.table import Source
-from anonymize.table.encode import is_text
-from anonymize.table.roles import all_leaves, trees
-from anonymize.verify import CellTemplates, Check, People, Shown, weighs
+from anonymize.table import Source, encode, roles
+from anonymize.verify import CellTemplates, Check, People, Shown, codes, synthetic, weighs
 from anonymize.verify.cells import with_point
-from anonymize.verify.codes import Declared, declared_in, values_of
-from anonymize.verify.synthetic import DeclaredDomain, SyntheticManifest, faults
 from anonymize.verify.table import by_position, plain
 
 # --- populations ------------------------------------------------------------------------------------------------------
@@ -89,7 +85,7 @@ def _people(spec: Spec, source: Source, columns: Mapping[str, Sequence[str]]) ->
     source.check()
     if not source.rows:
         raise DataError(Problem("the population has no rows", file=source.name))
-    hierarchies = trees(spec, source.scan(), spec.quasi_identifiers)
+    hierarchies = roles.trees(spec, source.scan(), spec.quasi_identifiers)
     quasi_identifiers = [
         Shown(name, columns[name], definition.type == "numeric", hierarchies.get(name))
         for name, definition in spec.quasi_identifiers.items()
@@ -97,7 +93,7 @@ def _people(spec: Spec, source: Source, columns: Mapping[str, Sequence[str]]) ->
     missing = spec.missing(source.format)
     empty = None if missing.null else ""
     templates = replace(CellTemplates.of(spec), missing=missing.texts)
-    frame, texts = source.scan(), [name for name in spec.quasi_identifiers if is_text(source.schema[name])]
+    frame, texts = source.scan(), [name for name in spec.quasi_identifiers if encode.is_text(source.schema[name])]
     places = by_position(frame)
     numbers = {name: with_point(places[name].cast(pl.String), spec.notation(name)) for name in texts}
     return People(frame.with_columns(**numbers), quasi_identifiers, templates, empty, spec.input.normalize)
@@ -106,46 +102,46 @@ def _people(spec: Spec, source: Source, columns: Mapping[str, Sequence[str]]) ->
 # --- levels and codes -------------------------------------------------------------------------------------------------
 
 
-def declared(spec: Spec, columns: Mapping[str, Sequence[str]], original: pl.LazyFrame | None) -> list[Declared]:
+def declared(spec: Spec, columns: Mapping[str, Sequence[str]], original: pl.LazyFrame | None) -> list[codes.Declared]:
     """What is declared of the quasi-identifiers. `columns`: those of each in the table that is checked. `original`: the
     table that it was made of, where that is at hand; hierarchies of builders are over its values, and rare values are
     counted in it. Raises what reading a hierarchy does."""
     declarations = []
-    for name in declared_in(spec):
+    for name in codes.declared_in(spec):
         definition = spec.quasi_identifiers[name]
         of_file = isinstance(definition.hierarchy, Path)
         by_leaf = original is not None and definition.type == "categorical" and spec.output.categorical == "bounds"
-        tree = all_leaves(spec, original, name) if of_file or by_leaf else None
+        tree = roles.all_leaves(spec, original, name) if of_file or by_leaf else None
         counted = original is not None and isinstance(definition.hierarchy, Rare)
-        counts = values_of(original, name, spec) if original is not None and counted else None
-        declarations.append(Declared(name, columns[name], definition, tree, counts))
+        counts = codes.values_of(original, name, spec) if original is not None and counted else None
+        declarations.append(codes.Declared(name, columns[name], definition, tree, counts))
     return declarations
 
 
 # --- synthetic tables -------------------------------------------------------------------------------------------------
 
 
-def declared_synthetic(block: Mapping[str, Any], path: str | None) -> SyntheticManifest:
+def declared_synthetic(block: Mapping[str, Any], path: str | None) -> synthetic.SyntheticManifest:
     """What the block of a manifest at `path` declares. Raises DataError for what is no such block."""
     try:
-        return SyntheticManifest.of(block)
+        return synthetic.SyntheticManifest.of(block)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, pl.exceptions.PolarsError):
         message = "does not say how the synthetic table was drawn, as synthesize writes it"
         raise DataError(Problem(message, file=path)) from None
 
 
-def synthetic_faults(spec: Spec, manifest: SyntheticManifest, table: pl.LazyFrame, form: str) -> list[str]:
+def synthetic_faults(spec: Spec, manifest: synthetic.SyntheticManifest, table: pl.LazyFrame, form: str) -> list[str]:
     """How a synthetic table is not what its manifest declares over the public domain of a spec; see the check. `form`:
     of the file. Raises SpecError for a column without a domain."""
-    domain = {name: DeclaredDomain.of(public_domain(spec, name).entry()) for name in manifest.domain}
+    domain = {name: synthetic.DeclaredDomain.of(public_domain(spec, name).entry()) for name in manifest.domain}
     absent = ("", *spec.missing(form).texts, *spec.input.missing)
-    return list(faults(manifest, domain, _with_points(spec, table, absent), absent))
+    return list(synthetic.faults(manifest, domain, _with_points(spec, table, absent), absent))
 
 
 def _with_points(spec: Spec, table: pl.LazyFrame, absent: Sequence[str]) -> pl.LazyFrame:
     """A table whose numbers are written as those of the input, with numbers as the manifest has them."""
     schema, places = table.collect_schema(), by_position(table)
-    notations = {name: spec.notation_of_table(name) for name, kind in schema.items() if is_text(kind)}
+    notations = {name: spec.notation_of_table(name) for name, kind in schema.items() if encode.is_text(kind)}
     cells = {name: (places[name], each) for name, each in notations.items() if each.decimal != "."}
     return table.with_columns(
         pl.when(cell.is_in(list(absent))).then(cell).otherwise(with_point(cell, each)).alias(name)

@@ -24,8 +24,7 @@ from typing import Any
 from anonymize.errors import UsageError, WriteError
 from anonymize.files import sync
 from anonymize.records import dataclass
-from anonymize.table import OutputFile
-from anonymize.table.files import place, reason, sha256_of
+from anonymize.table import OutputFile, files
 
 PATIENCE = 10.0
 """Seconds for which a state that another process has is waited for."""
@@ -51,7 +50,7 @@ class _Step:
 
     def _is_at(self, path: str) -> bool:
         try:
-            return bool(self.sha256) and sha256_of(path) == self.sha256
+            return bool(self.sha256) and files.sha256_of(path) == self.sha256
         except OSError:
             return False
 
@@ -60,7 +59,7 @@ class _Step:
         if self.replaces:
             os.replace(self.part, self.target)
         else:
-            place(Path(self.part), Path(self.target))
+            files.place(Path(self.part), Path(self.target))
 
     def undo(self) -> None:
         """Removes what it made; a file that it replaced cannot come back, and is left replaced."""
@@ -131,7 +130,7 @@ class Journal:
         except FileNotFoundError:
             return False
         except (OSError, ValueError, KeyError, TypeError) as error:
-            why = reason(error) if isinstance(error, OSError) else "it is damaged"
+            why = files.reason(error) if isinstance(error, OSError) else "it is damaged"
             raise WriteError(f"{self.path}: the journal of an interrupted run cannot be read: {why}") from None
         sealed = bool(steps) and all(step.sha256 for step in steps)
         with _writing(self.path):
@@ -163,7 +162,7 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise WriteError(f"{path}: cannot be written: {reason(error)}") from None
+        raise WriteError(f"{path}: cannot be written: {files.reason(error)}") from None
 
 
 @contextmanager

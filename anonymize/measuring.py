@@ -21,8 +21,7 @@ from anonymize._evaluate import Evaluate, evaluate
 from anonymize.attacks import ATTACKERS
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.metrics import METRICS
-from anonymize.modelling import Protocol
-from anonymize.modelling.learners import LEARNERS, check_installed
+from anonymize.modelling import Protocol, learners
 from anonymize.publication import named_by
 from anonymize.records import dataclass
 from anonymize.report.verdict import Result, by_k, least
@@ -59,12 +58,12 @@ class Measuring:
         `spec`: that of the releases."""
         if self.model is None:
             return
-        if self.model not in LEARNERS:
-            raise UsageError(f"--model {self.model}: is not one of {', '.join(LEARNERS)}")
+        if self.model not in learners.LEARNERS:
+            raise UsageError(f"--model {self.model}: is not one of {', '.join(learners.LEARNERS)}")
         if not (self.spec or spec).workload.target_names:
             hint = "list what is to be predicted under workload: {targets: [...]}"
             raise UsageError(Problem("--model needs a target, and the spec names none", hint=hint))
-        check_installed()
+        learners.check_installed()
 
     def key(self) -> list[Any]:
         """What the figures follow from, in addition to the release and its original. Raises OSError for files that the

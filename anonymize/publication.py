@@ -26,10 +26,7 @@ from anonymize.places import masked
 from anonymize.records import dataclass
 from anonymize.report import RENDERERS, kind_of
 from anonymize.spec import Spec, Zip3
-from anonymize.table import OutputFile, Source, commit
-from anonymize.table.population import populations_of
-from anonymize.table.spool import output_table
-from anonymize.table.write import check_suffix, check_table, refuse_existing
+from anonymize.table import OutputFile, Source, commit, population, spool, write
 
 SAVE_RECODING = "save-recoding"
 """The option that names the file of the saved recoding."""
@@ -98,9 +95,9 @@ class Paths:
         _refuse_twice([*inputs, *outputs])
         _refuse_overwriting(outputs, named)
         if not self.force:
-            refuse_existing((path for path in outputs if path != self.state), self.state if self.starts else None)
+            write.refuse_existing((path for path in outputs if path != self.state), self.state if self.starts else None)
         for path in self.release.tables:
-            check_table(path, self.output_format)
+            write.check_table(path, self.output_format)
 
 
 def _check_private(paths: Mapping[str, str]) -> None:
@@ -109,7 +106,7 @@ def _check_private(paths: Mapping[str, str]) -> None:
             raise UsageError(
                 f"--{option}: is a file; it holds values of the input, or figures of its rows, and is private"
             )
-        check_suffix(path, *PRIVATE_KINDS[option])
+        write.check_suffix(path, *PRIVATE_KINDS[option])
 
 
 @dataclass(frozen=True)
@@ -177,9 +174,9 @@ def opened(spec: Spec, paths: Paths) -> Iterator[Files]:
     with ExitStack() as stack:
         source = stack.enter_context(Source.open(spec, paths.input))
         output = partial(OutputFile, force=paths.force)
-        table = partial(output_table, force=paths.force, form=paths.output_format, separator=source.separator)
+        table = partial(spool.output_table, force=paths.force, form=paths.output_format, separator=source.separator)
         release = [stack.enter_context(table(path)) for path in paths.release.tables]
-        texts = [stack.enter_context(output_table(path, force=paths.force)) for path in paths.release.texts]
+        texts = [stack.enter_context(spool.output_table(path, force=paths.force)) for path in paths.release.texts]
         reports = tuple(stack.enter_context(output(path)) for path in paths.reports)
         private = {name: stack.enter_context(output(path, private=True)) for name, path in paths.private.items()}
         further = {name: stack.enter_context(output(path)) for name, path in paths.further.items()}
@@ -328,7 +325,7 @@ def _check_free(paths: Sequence[str], inputs: Iterable[object], *, force: bool) 
     _refuse_twice(paths)
     _refuse_overwriting(paths, [each for each in inputs if each not in (None, "-")], "is read by this run")
     if not force:
-        refuse_existing(paths)
+        write.refuse_existing(paths)
 
 
 class Reportable(Protocol):
@@ -365,7 +362,7 @@ def named_by(spec: Spec) -> list[Path]:
     control = [spec.risk.control] if isinstance(spec.risk.control, Path) else []
     noise = None if spec.tabulate is None else spec.tabulate.noise.table
     given = [each for each in (noise, spec.path) if each is not None]
-    return [*hierarchies, *populations_of(spec), *control, *given]
+    return [*hierarchies, *population.populations_of(spec), *control, *given]
 
 
 def _refuse_twice(paths: Iterable[object]) -> None:

@@ -21,16 +21,13 @@ from anonymize.channels.estimate import About, Method, interval
 from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.fidelity.moments import NOISE, SampleMoments, estimates
 from anonymize.fidelity.numbers import read_numbers
-from anonymize.meaning import Manifest
-from anonymize.meaning.kinds import Comparison, conditions_in
+from anonymize.meaning import Manifest, kinds
 from anonymize.publication import Files, Paths, ReleasePaths, opened
 from anonymize.reading import PIECE, Observed, observe
 from anonymize.records import dataclass
 from anonymize.report import as_json
 from anonymize.spec import make
-from anonymize.table.named import column
-from anonymize.table.roles import refuse_lacking
-from anonymize.table.write import check_table
+from anonymize.table import named, roles, write
 
 FIGURES = ("count", "standard_error")
 PRAM = "pram"
@@ -72,7 +69,7 @@ class CountCondition:
     """A condition, as it was written and as it reads."""
 
     text: str
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[kinds.Comparison, ...]
 
     @property
     def names(self) -> list[str]:
@@ -99,12 +96,12 @@ def reconstruct(request: Reconstruct) -> list[Caution]:
     values than the parameters say, or another number of rows. Then nothing has been written.
     """
     if request.form is None:
-        check_table(request.output, None, (".json",))
+        write.check_table(request.output, None, (".json",))
     manifest = Manifest.read(request.manifest)
     if not manifest.channels and (warnings := _undo_steps(request, manifest)) is not None:
         return warnings
     manifest = Manifest.read_channels(request.manifest)
-    conditions = [CountCondition(text, conditions_in(text)) for text in request.conditions]
+    conditions = [CountCondition(text, kinds.conditions_in(text)) for text in request.conditions]
     if request.attributes and conditions:
         raise UsageError("--attributes: is about the joint table, and --where counts without it")
     names = [name for condition in conditions for name in condition.names] or request.attributes
@@ -128,7 +125,7 @@ def _opened(request: Reconstruct, manifest: Manifest, names: Sequence[str], *, h
     paths = Paths(request.released, ReleasePaths((), [request.output]), force=request.force)
     paths.check([request.released, request.manifest])
     with opened(spec, paths) as files:
-        refuse_lacking(names, files.source.columns, files.source.name, names if hinted else None)
+        roles.refuse_lacking(names, files.source.columns, files.source.name, names if hinted else None)
         files.source.check()
         yield files
         files.publish({})
@@ -171,7 +168,7 @@ def _undo_noise(request: Reconstruct, manifest: Manifest) -> list[Caution]:
     noisy = [name for name, each in manifest.changed.items() if each.method == NOISE]
     names = list(dict.fromkeys(request.attributes)) or noisy
     with _opened(request, manifest, names) as files:
-        cells = files.source.scan().select(column(name) for name in names).collect()
+        cells = files.source.scan().select(named.column(name) for name in names).collect()
         rewritten = {name for name, each in manifest.changed.items() if each.method in REWRITTEN}
         numbers = read_numbers(cells, rewritten, files.source.name)
         if empty := [name for name in names if numbers[name].null_count() == len(numbers)]:
@@ -210,7 +207,7 @@ def _undo_pram(request: Reconstruct, manifest: Manifest) -> None:
     names, by = list(channels[0]["columns"]), list(channels[0]["part"])
     texts = dict.fromkeys((*names, *by))
     with _opened(request, manifest, list(texts)) as files:
-        counts = files.source.scan().select(column(name).cast(pl.String) for name in texts)
+        counts = files.source.scan().select(named.column(name).cast(pl.String) for name in texts)
         seen = counts.group_by(list(texts)).len("rows").collect(engine="streaming")
         _write(request, files, {"attributes": names}, [_undone(seen, channels, request.about, files.source.name)])
 

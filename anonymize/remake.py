@@ -34,9 +34,8 @@ from anonymize.publication import named_by, reported
 from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.spec import override
-from anonymize.table import Source, read
+from anonymize.table import Source, kept, read
 from anonymize.table.files import reason, sha256_of
-from anonymize.table.kept import units_of
 from anonymize.table.source import copied
 
 HELD_OUT = 0.2
@@ -181,7 +180,7 @@ def _drawn(request: Attack, source: Source) -> tuple[pl.Series, tuple[int, int]]
     no unit."""
     rows = pl.int_range(source.rows or 0, eager=True)
     unit, missing = request.spec.unit, request.spec.missing(source.format)
-    who = (rows if unit is None else units_of(source.scan(), unit, missing)).rank("dense").cast(pl.Int64) - 1
+    who = (rows if unit is None else kept.units_of(source.scan(), unit, missing)).rank("dense").cast(pl.Int64) - 1
     people = int(who.n_unique())
     chosen = np.random.default_rng(request.seed).permutation(people) < round(people * HELD_OUT)
     return pl.Series(chosen).gather(who), (int(chosen.sum()), people)

@@ -24,11 +24,8 @@ from anonymize.publication import report_files
 from anonymize.records import dataclass
 from anonymize.report import RENDERERS
 from anonymize.spec import Spec
-from anonymize.table import commit
+from anonymize.table import commit, named, source, spool
 from anonymize.table.files import spooled
-from anonymize.table.named import check_names
-from anonymize.table.source import UNREAD
-from anonymize.table.spool import output_table
 from anonymize.table.write import check_table
 
 __all__ = ["Attacked", "AuditReport", "ComparedReleases", "Evaluated", "RecodedTable", "Release", "Validated"]
@@ -88,7 +85,7 @@ def polars_of(data: Frame) -> pl.DataFrame:
     if frame is None:
         advice = "collect it, and look at what polars says" if lazy else None
         raise DataError(Problem("cannot be read as a table", file=FRAME, hint=advice))
-    objects = [pl.lit(None, UNREAD).alias(name) for name, kind in frame.schema.items() if kind == pl.Object]
+    objects = [pl.lit(None, source.UNREAD).alias(name) for name, kind in frame.schema.items() if kind == pl.Object]
     return frame.with_columns(objects) if objects else frame
 
 
@@ -96,8 +93,8 @@ def _by_columns(data: Any) -> pl.DataFrame:
     """A frame of pandas or a table of pyarrow, column by column. Raises DataError for columns of the same name."""
     pandas = hasattr(data, "iloc")
     names = [str(name) for name in (data.columns if pandas else data.column_names)]
-    check_names(names, FRAME)
-    unread = pl.Series([None] * len(data), dtype=UNREAD).to_frame()
+    named.check_names(names, FRAME)
+    unread = pl.Series([None] * len(data), dtype=source.UNREAD).to_frame()
     columns = []
     for place, name in enumerate(names):
         column = data.iloc[:, [place]] if pandas else data.select([place])
@@ -289,7 +286,7 @@ class Tabled(Reported):
             outputs = []
             for target, content in self._files(name).items():
                 check_table(target, None, (".json",))
-                output = stack.enter_context(output_table(target, force=force, separator=self._separator))
+                output = stack.enter_context(spool.output_table(target, force=force, separator=self._separator))
                 if isinstance(content, Mapping):
                     output.write_text(json.dumps(content, ensure_ascii=False, indent=1))
                 else:

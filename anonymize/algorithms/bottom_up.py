@@ -49,13 +49,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from anonymize.algorithms.base import LOCAL, Context, Needs, option
-from anonymize.algorithms.clustering import codes_of
+from anonymize.algorithms import base, clustering, deadline, remaining, starts
 from anonymize.algorithms.clustering.methods import equal_rows
 from anonymize.algorithms.clustering.run import MONDRIAN, STARTS, WHOLE
-from anonymize.algorithms.deadline import Refinable
-from anonymize.algorithms.remaining import within_levels
-from anonymize.algorithms.starts import bottom_up_of, clustered
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
@@ -63,7 +59,7 @@ from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "bottom-up"
-NEEDS = Needs(LOCAL, uses=frozenset({"weights"}), units=True, reusable=False, parted=True)
+NEEDS = base.Needs(base.LOCAL, uses=frozenset({"weights"}), units=True, reusable=False, parted=True)
 
 AUTO = "auto"
 CHOICES = (AUTO, *STARTS)
@@ -72,22 +68,22 @@ COMPARED_CELLS = 3_000_000
 
 
 @dataclass(frozen=True)
-class Options(Refinable):
+class Options(deadline.Refinable):
     """Options of the subcommand."""
 
-    start: str = option(
+    start: str = base.option(
         AUTO, "Where rows are merged: within the whole table, within Mondrian's parts, or as its size allows.", CHOICES
     )
-    refine: bool = option(True, "Refine the classes afterwards.", random=frozenset({True}))
+    refine: bool = base.option(True, "Refine the classes afterwards.", random=frozenset({True}))
 
 
-@within_levels
-def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
+@remaining.within_levels
+def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: base.Context) -> Regions:
     """The classes that rows are merged into. Raises UsageError where a table is to be searched whole that is too large
     for it."""
     within = is_within_parts(table, options.start)
-    method = partial(bottom_up_of, within=within)
-    made = clustered(table, requirements, ID, method, options if options.refine else None, context)
+    method = partial(starts.bottom_up_of, within=within)
+    made = starts.clustered(table, requirements, ID, method, options if options.refine else None, context)
     return replace(made, merged_within=MONDRIAN if within else WHOLE)
 
 
@@ -101,7 +97,7 @@ def is_within_parts(table: Table, start: str, most: int = COMPARED_CELLS) -> boo
     attributes = len(table.attributes)
     if start == MONDRIAN or table.rows * attributes <= most:
         return start == MONDRIAN
-    rows = equal_rows(codes_of(table.attributes)).count
+    rows = equal_rows(clustering.codes_of(table.attributes)).count
     if rows * attributes > most and start != AUTO:
         message = f"{rows} different rows of {attributes} quasi-identifiers are too many to compare with each other"
         raise UsageError(Problem(message, hint=f"--start {AUTO} merges within parts of a thousand rows"))

@@ -33,9 +33,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from anonymize.algorithms.base import SINGLE_DIMENSIONAL, Context, Needs
-from anonymize.algorithms.feasibility import necessary_size, no_generalization
-from anonymize.algorithms.single import DistinctRows, LabelCounts, children, class_labels
+from anonymize.algorithms import base, feasibility, single
 from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 from anonymize.judging import Suppression
 from anonymize.privacy import Requirement
@@ -44,8 +42,8 @@ from anonymize.records import dataclass
 from anonymize.table import Attribute, Table
 
 ID = "bug"
-NEEDS = Needs(
-    SINGLE_DIMENSIONAL, target=True, uses=frozenset({"workload"}), populations=False, units=True, counted=True
+NEEDS = base.Needs(
+    base.SINGLE_DIMENSIONAL, target=True, uses=frozenset({"workload"}), populations=False, units=True, counted=True
 )
 
 
@@ -54,21 +52,23 @@ class Options:
     """Options of the subcommand: none."""
 
 
-def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> SingleDimensional:
+def run(
+    table: Table, requirements: tuple[Requirement, ...], options: Options, context: base.Context
+) -> SingleDimensional:
     """The cut at which the requirements are met."""
-    targets = class_labels(ID, table)
+    targets = single.class_labels(ID, table)
     leaves = [attribute.generalization.leaf_of(attribute.codes) for attribute in table.attributes]
     sizes = [attribute.hierarchy.size for attribute in table.attributes]
-    distinct = DistinctRows.of_table(table, requirements, leaves, sizes)
+    distinct = single.DistinctRows.of_table(table, requirements, leaves, sizes)
     climbs = [
-        AttributeClimb(attribute, LabelCounts.of(leaf, size, targets, distinct.rows, table.counts))
+        AttributeClimb(attribute, single.LabelCounts.of(leaf, size, targets, distinct.rows, table.counts))
         for attribute, leaf, size in zip(table.attributes, leaves, sizes, strict=True)
     ]
     limit = context.suppression_limit
     climb = Climb(distinct, climbs, Suppression(requirements, limit, context.published))
     while not climb.safe():
         if not climb.step():
-            raise no_generalization(table, requirements, limit)
+            raise feasibility.no_generalization(table, requirements, limit)
     context.progress(table.rows)
     class_of, released = climb.classes()
     account = {"generalizations": climb.steps, "anonymity": int(climb.sizes[climb.sizes > 0][released].min())}
@@ -84,12 +84,12 @@ class AttributeClimb:
     one, -1 at the top.
     """
 
-    def __init__(self, attribute: Attribute, labels: LabelCounts) -> None:
+    def __init__(self, attribute: Attribute, labels: single.LabelCounts) -> None:
         taxonomy = attribute.hierarchy
         highest = taxonomy.height if attribute.highest is None else attribute.highest
         nodes = np.flatnonzero((taxonomy.stop - taxonomy.start > 1) & (taxonomy.level <= highest))
         lowest = nodes[taxonomy.lca(taxonomy.start[nodes], taxonomy.stop[nodes] - 1) == nodes].tolist()
-        self.edges = [children(taxonomy, int(taxonomy.start[n]), int(taxonomy.stop[n])) for n in lowest]
+        self.edges = [single.children(taxonomy, int(taxonomy.start[n]), int(taxonomy.stop[n])) for n in lowest]
         self.losses = [labels.gain(edges) for edges in self.edges]
         self.start = np.arange(taxonomy.size)
         self.above = np.full(taxonomy.size, -1)
@@ -146,7 +146,7 @@ class Climb:
     about one. `columns`: per attribute (m,) the first leaf of the node that each shows.
     """
 
-    def __init__(self, distinct: DistinctRows, climbs: list[AttributeClimb], suppression: Suppression) -> None:
+    def __init__(self, distinct: single.DistinctRows, climbs: list[AttributeClimb], suppression: Suppression) -> None:
         self.distinct, self.climbs, self.suppression = distinct, climbs, suppression
         self.counts = distinct.counts.copy()
         members = distinct.tally.members
@@ -155,7 +155,7 @@ class Climb:
         self.columns = [column.copy() for column in distinct.columns]
         self.steps = 0
         self._into = np.arange(len(self.counts))
-        self._minimum = necessary_size(suppression.requirements)
+        self._minimum = feasibility.necessary_size(suppression.requirements)
 
     def safe(self) -> bool:
         """Whether the rows that are suppressed are within the limit, and rows are left."""

@@ -28,12 +28,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from anonymize.algorithms.base import Context, Needs
-from anonymize.algorithms.feasibility import allowed_rows, outliers_option
-from anonymize.algorithms.lattice import Vector
+from anonymize.algorithms import base, feasibility, lattice, minimality
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.search import climbed
-from anonymize.algorithms.minimality import mask_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
@@ -41,27 +38,27 @@ from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "datafly"
-NEEDS = Needs.of_full_domain()
+NEEDS = base.Needs.of_full_domain()
 
 
 @dataclass(frozen=True)
 class Options:
     """Options of the subcommand."""
 
-    outliers: str = outliers_option("be suppressed", share="them")
-    mask_minimality: bool = mask_option()
+    outliers: str = feasibility.outliers_option("be suppressed", share="them")
+    mask_minimality: bool = minimality.mask_option()
 
 
-def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
+def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: base.Context) -> Levels:
     """The node at the end of the climb."""
-    allowed = allowed_rows(options.outliers, requirements, context)
+    allowed = feasibility.allowed_rows(options.outliers, requirements, context)
     if options.mask_minimality:
         return masked(table, requirements, replace(context, suppression_limit=allowed), _safe)
     checker = Checker(table, requirements, allowed, context.progress, context.published)
     return checker.recoding(_safe(checker), {"allowed_rows": allowed})
 
 
-def _safe(checker: Checker) -> Vector:
+def _safe(checker: Checker) -> lattice.Vector:
     """The first safe node on the way up. Raises InfeasibleError where there is none."""
     vector = climbed(checker)
     if vector is None:

@@ -22,8 +22,7 @@ from anonymize.algorithms.base import Context, option
 from anonymize.classes import Bools, Ints
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.judging import Judge
-from anonymize.privacy import MODELS, Assessment, Requirement
-from anonymize.privacy.histogram import protected_mask, values_of
+from anonymize.privacy import MODELS, Assessment, Requirement, histogram
 from anonymize.table import SensitiveColumn, Table
 
 
@@ -167,10 +166,10 @@ def _trimmed(table: Table, staying: Bools, requirement: Requirement) -> Bools:
 
 def _protected(column: SensitiveColumn, requirement: Requirement) -> Bools:
     """(codes,) whether the requirement protects each value."""
-    values = values_of(requirement.parameters)
+    values = histogram.values_of(requirement.parameters)
     if values is None:
         return np.ones(column.size, np.bool_)
-    return protected_mask(column.texts if column.values is None else column.values, values)
+    return histogram.protected_mask(column.texts if column.values is None else column.values, values)
 
 
 def _thinned(table: Table, staying: Bools, requirement: Requirement) -> Bools:

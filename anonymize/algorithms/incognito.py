@@ -65,12 +65,10 @@ from typing import Any
 
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.deadline import Deadline
-from anonymize.algorithms.lattice import AGGREGATES, Vector, search
+from anonymize.algorithms.lattice import AGGREGATES, Vector, rounds, search
 from anonymize.algorithms.lattice.nodes import Checker
-from anonymize.algorithms.lattice.rounds import iterated, searches_of
 from anonymize.algorithms.lattice.scores import DEFAULT_AGGREGATE, METRICS, Scorer, as_json
-from anonymize.algorithms.minimality import mask_option
-from anonymize.algorithms.minimality.descent import masked
+from anonymize.algorithms.minimality import descent, mask_option
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
@@ -140,13 +138,13 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 def _iterated(scorer: Scorer, options: Options, context: Context, deadline: Deadline) -> Levels | None:
     """The release of the rounds; None where they come to no end."""
     checker = scorer.checker
-    searches = searches_of(checker.requirements, checker.growing, checker.suppression_limit)
+    searches = rounds.searches_of(checker.requirements, checker.growing, checker.suppression_limit)
 
     def scorer_of(requirements: tuple[Requirement, ...], limit: int) -> Scorer:
         progress = lambda rows: context.progress(rows // len(searches))  # noqa: E731
         return scorer.over(Checker(checker.table, requirements, limit, progress, context.published))
 
-    return iterated(scorer_of, searches, options.round_share, deadline, context.suppressed)
+    return rounds.iterated(scorer_of, searches, options.round_share, deadline, context.suppressed)
 
 
 def _best_node(scorer: Scorer, options: Options, deadline: Deadline) -> search.BestNode:
@@ -172,7 +170,7 @@ def _masked(table: Table, requirements: tuple[Requirement, ...], options: Option
         _check_options(options, checker)
         return _best_node(_scorer(checker, options), options, Deadline(options.time_limit)).vector
 
-    return masked(table, requirements, context, best)
+    return descent.masked(table, requirements, context, best)
 
 
 def _scorer(checker: Checker, options: Options) -> Scorer:

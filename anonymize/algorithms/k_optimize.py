@@ -91,16 +91,13 @@ from typing import Any
 
 import numpy as np
 
+from anonymize.algorithms import deadline, feasibility, optimize, single
 from anonymize.algorithms.base import SINGLE_DIMENSIONAL, Context, Needs, option
-from anonymize.algorithms.deadline import TIME, Deadline, ended_by
-from anonymize.algorithms.feasibility import no_generalization
-from anonymize.algorithms.optimize import SplitCells, Splits
 from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibility
 from anonymize.algorithms.optimize.halves import SplitJudge
 from anonymize.algorithms.optimize.moves import SplitProblem
 from anonymize.algorithms.optimize.stages import LISTED, LevelSplits, Stage, begin, mondrian_splits, orders
 from anonymize.algorithms.optimize.tree import Explored, SubtreeTask, explore
-from anonymize.algorithms.single import DistinctRows, class_labels
 from anonymize.errors import Problem, UsageError
 from anonymize.parallel import Workers, workers
 from anonymize.privacy import Requirement
@@ -166,7 +163,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     with workers(context.threads, _problems, best.problem) as pool:
         best.search.go_on(pool)
     if best.search.final.best.mask is None:
-        raise no_generalization(table, requirements, best.problem.limit)
+        raise feasibility.no_generalization(table, requirements, best.problem.limit)
     return best.recoding({} if options.orders == 1 else {"order": best.order, "orders": tried})
 
 
@@ -177,7 +174,7 @@ class OrderedSearch:
     order: str
     search: StagedSearch
     problem: SplitProblem
-    distinct: DistinctRows
+    distinct: single.DistinctRows
 
     @property
     def cost(self) -> float:
@@ -206,7 +203,7 @@ def _begun(
     budget: Budget,
 ) -> OrderedSearch:
     """The search of a table as far as all stages have begun."""
-    splits = Splits.of_table(table, options.level)
+    splits = optimize.Splits.of_table(table, options.level)
     problem, distinct = _problem(table, requirements, options, context, splits)
     check_splits(splits.count, len(distinct.counts), len(table.attributes))
     level_splits = LevelSplits.of(table, splits, options.level)
@@ -242,15 +239,17 @@ def check_splits(splits: int, rows: int, attributes: int, most: int = START_CELL
 
 
 def _problem(
-    table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context, splits: Splits
-) -> tuple[SplitProblem, DistinctRows]:
+    table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context, splits: optimize.Splits
+) -> tuple[SplitProblem, single.DistinctRows]:
     """What is searched, and the distinct rows as all splits have them."""
     intervals = [
         np.searchsorted(places, attribute.codes, side="right")
         for attribute, places in zip(table.attributes, splits.places, strict=True)
     ]
-    distinct = DistinctRows.of_table(table, requirements, intervals, [len(places) + 1 for places in splits.places])
-    cells = SplitCells.of(distinct, class_labels(ID, table) if options.cost == "classification" else ())
+    distinct = single.DistinctRows.of_table(
+        table, requirements, intervals, [len(places) + 1 for places in splits.places]
+    )
+    cells = optimize.SplitCells.of(distinct, single.class_labels(ID, table) if options.cost == "classification" else ())
     judge = SplitJudge(requirements)
     cost: Cost = Discernibility(distinct.total, judge.minimum)
     if options.cost == "classification":
@@ -283,7 +282,7 @@ class Budget:
 
     def __init__(self, options: Options, context: Context, rows: int) -> None:
         self._work, self._seconds, self._start = options.work * 1_000_000, options.time_limit, monotonic()
-        self._deadline = Deadline(options.time_limit)
+        self._deadline = deadline.Deadline(options.time_limit)
         self._nodes = options.nodes or (0 if options.work or options.time_limit else NODES)
         self._context, self.rows, self._reported = context, rows, 0
         self.spent: str | None = None
@@ -294,12 +293,12 @@ class Budget:
 
     def left(self, stage: Stage) -> bool:
         """Whether the search may go on; tells the progress how much of the budget is spent."""
-        most = {"nodes": self._nodes, "work": self._work, TIME: self._seconds}
-        used = {"nodes": stage.tree.nodes, "work": stage.best.work, TIME: monotonic() - self._start}
+        most = {"nodes": self._nodes, "work": self._work, deadline.TIME: self._seconds}
+        used = {"nodes": stage.tree.nodes, "work": stage.best.work, deadline.TIME: monotonic() - self._start}
         share, name = max((used[name] / limit, name) for name, limit in most.items() if limit)
         self.tell(int(min(share, 1.0) * self.rows))
         late = self._deadline.passed
-        self.spent = ended_by() if late else name if share >= 1 else None
+        self.spent = deadline.ended_by() if late else name if share >= 1 else None
         return self.spent is None
 
     def tell(self, rows: int) -> None:
@@ -358,7 +357,7 @@ def _task(limit: int, problems: dict[int, SplitProblem], task: SubtreeTask) -> E
     return explore(problems[limit], task)
 
 
-def _chosen(stage: Stage, splits: Splits) -> dict[str, Any]:
+def _chosen(stage: Stage, splits: optimize.Splits) -> dict[str, Any]:
     cost, bound = stage.best.cost or 0, stage.tree.bound or 0
     return {
         "splits": splits.count,

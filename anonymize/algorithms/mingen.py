@@ -31,13 +31,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs, of_levels
+from anonymize.algorithms import base, lattice, minimality
 from anonymize.algorithms.deadline import Deadline, stopped
-from anonymize.algorithms.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.algorithms.lattice.search import WALKED_NODES, count_of, descents, time_limit_option
-from anonymize.algorithms.minimality import mask_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
@@ -46,7 +44,7 @@ from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "mingen"
-NEEDS = Needs.of_full_domain("weights")
+NEEDS = base.Needs.of_full_domain("weights")
 
 DIGITS = 10
 """Distortions that are equal in so many decimals are equal: sums of fractions in different order may differ beyond."""
@@ -57,10 +55,10 @@ class Options:
     """Options of the subcommand."""
 
     time_limit: float = time_limit_option(only_with={"mask_minimality": (False,)})
-    mask_minimality: bool = mask_option()
+    mask_minimality: bool = minimality.mask_option()
 
 
-def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
+def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: base.Context) -> Levels:
     """The safe node of least distortion."""
     if options.mask_minimality:
         return masked(table, requirements, context, lambda checker: _exhausted(checker, Deadline(), context).least)
@@ -71,7 +69,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     return checker.recoding(exhaustion.least, {"distortion": distortion, **gap, **stopped(exhaustion.late)})
 
 
-def _exhausted(checker: Checker, deadline: Deadline, context: Context) -> Exhaustion:
+def _exhausted(checker: Checker, deadline: Deadline, context: base.Context) -> Exhaustion:
     """The search, done. Raises UsageError for a lattice that is too large to go through, and InfeasibleError where no
     node is safe."""
     if checker.total > WALKED_NODES:
@@ -128,12 +126,12 @@ class Exhaustion:
             self.best = one if self.best is None else min(self.best, one)
 
     @property
-    def vector(self) -> Vector | None:
+    def vector(self) -> lattice.Vector | None:
         """The first safe node of least distortion; None where no node is safe."""
         return None if self.best is None else self.nodes[self.best[1]]
 
     @property
-    def least(self) -> Vector:
+    def least(self) -> lattice.Vector:
         """The least safe node, of a search that has met one."""
         assert self.vector is not None
         return self.vector
@@ -147,4 +145,4 @@ class Exhaustion:
         """The best so far in a sentence."""
         if self.vector is None or self.best is None:
             return None
-        return of_levels(self.checker.named(self.vector), f"distortion {self.best[0]:.6g}", self.gap)
+        return base.of_levels(self.checker.named(self.vector), f"distortion {self.best[0]:.6g}", self.gap)

@@ -56,14 +56,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymize.algorithms import clustering, deadline, minimality, remaining, splitting
 from anonymize.algorithms.base import MULTIDIMENSIONAL, Context, Needs, option
-from anonymize.algorithms.clustering import codes_of
 from anonymize.algorithms.cuts import BY_TARGET, RULES, CutRule, Selecting
-from anonymize.algorithms.deadline import Refinable
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
-from anonymize.algorithms.minimality import FLAG, LastCut, check_maskable, last_cut, mask_option
-from anonymize.algorithms.remaining import remaining_in_region, within_levels
-from anonymize.algorithms.splitting import Batch, parting_order
 from anonymize.algorithms.splitting.grow import Allowed, History, grow
 from anonymize.algorithms.splitting.parts import grow_by_parts
 from anonymize.classes import Bools, Ints, Partition
@@ -87,7 +83,7 @@ MASKED = "rate"
 
 
 @dataclass(frozen=True)
-class Options(Refinable):
+class Options(deadline.Refinable):
     """Options of the subcommand."""
 
     cut: str = option(
@@ -118,16 +114,16 @@ class Options(Refinable):
         off="sampled",
         only_with={"cut": ("auto", *BY_TARGET, Selecting.ID)},
     )
-    mask_minimality: bool = mask_option()
+    mask_minimality: bool = minimality.mask_option()
 
 
-@within_levels
+@remaining.within_levels
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The partition that the rule grows. Raises UsageError where the workload lacks what the rule is for."""
     _check_workload(table, options.cut)
     if options.mask_minimality:
         return _masked(table, requirements, options, context)
-    rows = remaining_in_region(table, requirements, context)
+    rows = remaining.remaining_in_region(table, requirements, context)
     search = RuleSearch(table, requirements, options.relaxed, context, rows.rows, options.exact, ties=options.ties)
     selecting = options.cut == Selecting.ID or (options.cut == "auto" and bool(table.selections))
     cut = best_rule(search) if options.cut in ("auto", Selecting.ID) else options.cut
@@ -175,9 +171,9 @@ def _looking_ahead(search: RuleSearch, rows: NDArray[np.uint32], cut: str) -> Pa
     from anonymize.algorithms.refining.rows import axes_of
 
     attributes = search.table.attributes
-    arranged = parting_order(rows, [attribute.codes for attribute in attributes])
+    arranged = splitting.parting_order(rows, [attribute.codes for attribute in attributes])
     parts = search.grow(rows, cut, lambda rows: None).class_of(search.table.rows)[arranged]
-    measure = BoxMeasure(axes_of(attributes, codes_of(attributes, arranged)))
+    measure = BoxMeasure(axes_of(attributes, clustering.codes_of(attributes, arranged)))
     ahead = cut_best(measure, Partition.of_labels(parts), minimum_size(search.requirements), search.context.threads)
     labels = np.empty(search.table.rows, np.int64)
     labels[arranged] = ahead.class_of(len(arranged))
@@ -188,19 +184,21 @@ def _masked(table: Table, requirements: tuple[Requirement, ...], options: Option
     """The partition under `--mask-minimality`, with what that cost by the metric `ncp`. Raises UsageError for options
     whose classes follow from more than quasi-identifiers, and InfeasibleError where rows would have to be suppressed
     for their sensitive values."""
-    check_maskable(table, requirements)
+    minimality.check_maskable(table, requirements)
     seeing = {
         "--relaxed": options.relaxed,
         "--refine": options.refine,
         f"--cut {options.cut}": options.cut in BY_TARGET,
     }
     if wrong := next((name for name, given in seeing.items() if given), None):
-        raise UsageError(f"{FLAG} and {wrong} exclude each other: classes then follow from more than quasi-identifiers")
-    rows = remaining_in_region(table, requirements, replace(context, suppression_limit=0)).rows
+        raise UsageError(
+            f"{minimality.FLAG} and {wrong} exclude each other: classes then follow from more than quasi-identifiers"
+        )
+    rows = remaining.remaining_in_region(table, requirements, replace(context, suppression_limit=0)).rows
     search = RuleSearch(table, requirements, False, context, rows, ties=options.ties)
     selecting = options.cut == Selecting.ID or (options.cut == "auto" and bool(table.selections))
     cut = MASKED if options.cut in ("auto", Selecting.ID) else options.cut
-    check, history = last_cut(Judge(table, requirements, rows)), History() if context.save else None
+    check, history = minimality.last_cut(Judge(table, requirements, rows)), History() if context.save else None
     partition = search.grow(rows, cut, context.progress, history, selecting=selecting, allowed=check)
     free = search.grow(rows, best_rule(search), lambda rows: None)
     most = len(rows) * sum(attribute.weight for attribute in table.attributes) or 1.0
@@ -246,7 +244,7 @@ class RuleSearch:
         history: History | None = None,
         *,
         selecting: bool = False,
-        allowed: LastCut | None = None,
+        allowed: minimality.LastCut | None = None,
     ) -> Partition:
         """The classes that a rule cuts some rows, ascending, into; `selecting`: by the selections first. `allowed`: the
         check of cuts in place of the requirements'."""
@@ -255,8 +253,8 @@ class RuleSearch:
         if selecting:
             rule = Selecting(**self._common, selections=self.table.selections, then=rule)
         columns = tuple(attribute.codes for attribute in self.table.attributes)
-        whole = Batch.whole(
-            parting_order(rows, columns) if self.relaxed else rows,
+        whole = splitting.Batch.whole(
+            splitting.parting_order(rows, columns) if self.relaxed else rows,
             columns,
             tuple(column.codes for column in judge.columns),
             tuple(column.codes for column in targets),
@@ -326,7 +324,7 @@ def allowed_by(judge: Judge) -> Allowed | None:
         return None
     crowds = bool(judge.table.populations)
 
-    def allowed(batch: Batch, part: Ints, parts: int) -> Bools:
+    def allowed(batch: splitting.Batch, part: Ints, parts: int) -> Bools:
         return judge.meets(part, parts, batch.unsettled if crowds else batch)
 
     return allowed

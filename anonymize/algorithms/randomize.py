@@ -53,15 +53,13 @@ import numpy as np
 
 from anonymize import channels
 from anonymize.algorithms.base import Context, Family, Needs, option
-from anonymize.channels import Bits, replaced, representable, seeded_bits, system_bits
+from anonymize.channels import Bits, problem, replaced, representable, seeded_bits, system_bits
 from anonymize.channels.optimum import optimum
-from anonymize.channels.problem import MOST_CELLS, ChannelProblem, Guarded, JointAxis, epsilon, largest_p, pose
 from anonymize.classes import Codes, Floats, Ints
 from anonymize.domain.levels import Categories
 from anonymize.errors import Caution, InfeasibleError, Problem, UsageError
 from anonymize.files import parted
-from anonymize.meaning import Channel
-from anonymize.meaning.manifest import RANDOMIZED, VERSION
+from anonymize.meaning import Channel, manifest
 from anonymize.privacy import Requirement, amplification, disclosure, local_dp
 from anonymize.recoding import SearchResult
 from anonymize.records import dataclass
@@ -157,7 +155,7 @@ class Randomized(SearchResult):
                 "p": each.p,
                 "q": channels.other(each.p, each.size),
                 "values": each.size,
-                "epsilon": epsilon(each.p, each.size),
+                "epsilon": problem.epsilon(each.p, each.size),
             }
             for each in self.columns
         }
@@ -181,8 +179,8 @@ class Randomized(SearchResult):
     def parameters(self, rows: int, separator: str) -> dict[str, Any]:
         """The file for the recipient."""
         return {
-            "format": RANDOMIZED,
-            "version": VERSION,
+            "format": manifest.RANDOMIZED,
+            "version": manifest.VERSION,
             "rows": rows,
             "separator": separator,
             "attributes": [{"name": each.name, **each.channel.entry()} for each in self.columns],
@@ -290,9 +288,9 @@ def _optimal(
     quasi = [column for column in columns if column.role == "quasi-identifier"]
     sensitive = [column for column in columns if column.role == "sensitive"]
     free = _may(columns, on)
-    axes = [JointAxis(column.original, column.size, column.name in free) for column in quasi]
+    axes = [problem.JointAxis(column.original, column.size, column.name in free) for column in quasi]
     guarded = [
-        Guarded(
+        problem.Guarded(
             column.original,
             column.missing,
             column.name in free,
@@ -301,7 +299,7 @@ def _optimal(
         )
         for column in sensitive
     ]
-    posed = pose(axes, guarded, counts)
+    posed = problem.pose(axes, guarded, counts)
     parameters, ended = optimum(posed)
     if parameters is None:
         capped = {sensitive[number].name for number in posed.beyond_caps}
@@ -321,9 +319,9 @@ def _may(columns: Sequence[Distorted], on: str) -> set[str]:
 def _check_size(quasi: Sequence[Distorted], free: Collection[str]) -> None:
     """Raises UsageError where the joint table of the quasi-identifiers that may be distorted is too large."""
     spanned = math.prod(column.size for column in quasi if column.name in free)
-    if spanned > MOST_CELLS:
+    if spanned > problem.MOST_CELLS:
         sizes = ", ".join(f"{column.name} {column.size}" for column in quasi if column.name in free)
-        message = f"the quasi-identifiers span {spanned:.3g} cells, and this is for {MOST_CELLS:.3g} at most"
+        message = f"the quasi-identifiers span {spanned:.3g} cells, and this is for {problem.MOST_CELLS:.3g} at most"
         raise UsageError(Problem(f"{message}; values: {sizes}", hint="give level or bins in the spec"))
 
 
@@ -356,11 +354,11 @@ def _cap(column: Distorted, requirements: Iterable[Requirement]) -> float:
     """The largest p that bounds on p / q allow a sensitive attribute; 1 where none is asked for."""
     mine = [each.parameters for each in requirements if each.attribute == column.name]
     ratios = [given.gamma for given in mine if isinstance(given, RATIOS)]
-    return min((largest_p(gamma, column.size) for gamma in ratios), default=1.0)
+    return min((problem.largest_p(gamma, column.size) for gamma in ratios), default=1.0)
 
 
 def _reasons(
-    posed: ChannelProblem, requirements: tuple[Requirement, ...], on: str, capped: Collection[str]
+    posed: problem.ChannelProblem, requirements: tuple[Requirement, ...], on: str, capped: Collection[str]
 ) -> Iterator[Problem]:
     """Why there are no parameters. `capped`: sensitive attributes whose p cannot be as small as it has to."""
     for each in requirements:
@@ -372,7 +370,7 @@ def _reasons(
             yield Problem(f"{each} cannot be met: {each.attribute} {left}", hint=hint)
 
 
-def _explain(posed: ChannelProblem, requirement: Requirement, on: str) -> Problem:
+def _explain(posed: problem.ChannelProblem, requirement: Requirement, on: str) -> Problem:
     """Why even the strongest distortion does not keep the bound, and what would."""
     what = {"qi": "the quasi-identifiers", "sensitive": "the sensitive attributes", "both": "all attributes"}[on]
     cells = posed.sensitive[0]

@@ -62,15 +62,7 @@ from anonymize.algorithms.clustering import weighted_ncp
 from anonymize.algorithms.clustering.run import Method, grouped, grouped_by_width
 from anonymize.algorithms.deadline import BY_SECONDS, Deadline, Refinable
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
-from anonymize.algorithms.refining.refine import (
-    A_PASS,
-    MOST_PASSES,
-    PAYS,
-    passes_of,
-    refined,
-    refined_partly,
-    sweeps_of,
-)
+from anonymize.algorithms.refining import refine
 from anonymize.algorithms.remaining import within_levels
 from anonymize.algorithms.starts import BOTTOM_UP, TOP_DOWN, Trial, bottom_up_of, starts_by_name, top_down_of
 from anonymize.domain.numeric import Numeric
@@ -215,9 +207,9 @@ class Recommendation:
         reason = "its classes were refined as long as that paid off"
         if ordered is not None and self._loss(ordered) < self._loss(cut):
             began, reason = ordered, ORDERED
-        classes = self._refined(began, self.rows, passes_of(*self._shape(self.rows)), self.context)
+        classes = self._refined(began, self.rows, refine.passes_of(*self._shape(self.rows)), self.context)
         account: dict[str, Any] = {"algorithm": mondrian.ID, "options": {"refine": True}, "reason": reason}
-        stuck = began is cut and self._loss(classes) > (1 - PAYS) * self._loss(cut)
+        stuck = began is cut and self._loss(classes) > (1 - refine.PAYS) * self._loss(cut)
         if stuck and self.options.effort == NORMAL and not self.deadline.passed:
             other, reasons = self._of_sample()
             if self._loss(other) < self._loss(classes):
@@ -258,8 +250,10 @@ class Recommendation:
     def _own(self) -> Refinable:
         """Refinement as the algorithms do it by themselves, times `--effort`."""
         shape = self._shape(self.rows)
-        sweeps = max(int(self.effort * sweeps_of(*shape)), 1)
-        return Refinable(passes=int(self.effort * passes_of(*shape)), sweeps=sweeps, time_limit=self.deadline.left)
+        sweeps = max(int(self.effort * refine.sweeps_of(*shape)), 1)
+        return Refinable(
+            passes=int(self.effort * refine.passes_of(*shape)), sweeps=sweeps, time_limit=self.deadline.left
+        )
 
     def _of_all_rows(self, options: Refinable) -> Regions:
         """Where there is work enough: every start tried on all rows, the best of them refined to the end."""
@@ -317,15 +311,15 @@ class Recommendation:
         """Classes of some rows, refined in as many passes, or in fewer, for as long as it pays; of less than one, in
         part."""
         if self.paying and passes >= 1:
-            units = min(passes, passes_of(*self._shape(rows)), MOST_WORK[str(self.options.effort)])
+            units = min(passes, refine.passes_of(*self._shape(rows)), MOST_WORK[str(self.options.effort)])
             limit = Refinable(time_limit=self.deadline.left)
-            return refined(self.table, self.requirements, start, limit, context, units=units)
-        whole = min(max(int(passes * 2 / 3), 1), MOST_PASSES)
-        sweeps = min(max(int(passes * A_PASS), 1), sweeps_of(*self._shape(rows)))
+            return refine.refined(self.table, self.requirements, start, limit, context, units=units)
+        whole = min(max(int(passes * 2 / 3), 1), refine.MOST_PASSES)
+        sweeps = min(max(int(passes * refine.A_PASS), 1), refine.sweeps_of(*self._shape(rows)))
         refinable = Refinable(passes=whole, sweeps=sweeps, time_limit=self.deadline.left)
         if passes < 1:
-            return refined_partly(self.table, self.requirements, start, refinable, context, max(passes, 0.0))
-        return refined(self.table, self.requirements, start, refinable, context)
+            return refine.refined_partly(self.table, self.requirements, start, refinable, context, max(passes, 0.0))
+        return refine.refined(self.table, self.requirements, start, refinable, context)
 
     def _started(self, candidate: Candidate, rows: NDArray[np.uint32], context: Context) -> Regions:
         """A candidate's classes before refinement. One that begins when the time is up is Mondrian's."""

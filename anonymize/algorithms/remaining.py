@@ -20,8 +20,7 @@ from anonymize.judging import Judge
 from anonymize.privacy import MODELS, Assessment, Requirement
 from anonymize.recoding import Regions
 from anonymize.records import dataclass
-from anonymize.table import Table
-from anonymize.table.model import subset
+from anonymize.table import Table, model
 
 # --- rows -------------------------------------------------------------------------------------------------------------
 # The rows that a search works on: those that can be released at all, once others have been given up.
@@ -203,7 +202,7 @@ class _Parted:
         )
         table = replace(self.table, sensitive=whole)
         for rows in self.parts:
-            yield rows, subset(table, rows)
+            yield rows, model.subset(table, rows)
 
     def _together(self, classes: list[Regions], lost: list[Rows]) -> Regions:
         """The classes of all parts; everything else in the recoding is that of the largest one."""

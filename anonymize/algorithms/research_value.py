@@ -59,13 +59,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from anonymize.algorithms import deadline, lattice, minimality
 from anonymize.algorithms.base import Context, Needs, of_levels, option
-from anonymize.algorithms.deadline import Deadline, stopped
-from anonymize.algorithms.lattice import Vector
 from anonymize.algorithms.lattice.branch_and_bound import BranchAndBound
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.strings import CHECKS, DECIMALS, LocalSearch, StringSearch, every_string
-from anonymize.algorithms.minimality import mask_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.metrics.research_value import research_values
@@ -111,7 +109,7 @@ class Options:
         only_with={"search": ("global", "hybrid", "distributed")},
     )
     time_limit: float = option(0.0, "Seconds after which the best string so far is taken; 0: no limit.", minimum=0)
-    mask_minimality: bool = mask_option()
+    mask_minimality: bool = minimality.mask_option()
 
 
 Choices = Sequence[Sequence[int]]
@@ -155,7 +153,7 @@ class Search:
 
     def __init__(self, checker: Checker, options: Options) -> None:
         self.checker, self.options = checker, options
-        self.deadline = Deadline(options.time_limit)
+        self.deadline = deadline.Deadline(options.time_limit)
         self.choices = pre_pruned(checker)
         self.size = math.prod(map(len, self.choices))
         self.strings = StringSearch(
@@ -197,7 +195,7 @@ class Search:
         self.bounded.run()
 
     @property
-    def ranked(self) -> list[Vector]:
+    def ranked(self) -> list[lattice.Vector]:
         """The successes, the best first."""
         total, heights = self.strings.total, self.checker.lattice.heights
         return sorted(self.strings.successes, key=lambda vector: (-total(vector), roots(vector, heights), vector))
@@ -221,7 +219,7 @@ class Search:
         return of_levels(self.checker.named(best), f"research value {self.strings.total(best):.6g}", self.gap)
 
 
-def roots(vector: Vector, heights: Vector) -> int:
+def roots(vector: lattice.Vector, heights: lattice.Vector) -> int:
     """How many attributes are at their roots."""
     return sum(level == height for level, height in zip(vector, heights, strict=True))
 
@@ -238,7 +236,7 @@ def _chosen(search: Search) -> dict[str, Any]:
     ]
     best = {name: listed[0][name] for name in ("research_value", "root_attributes")}
     bounded = {} if search.bounded is None else search.bounded.account
-    ended = stopped(search.late)
+    ended = deadline.stopped(search.late)
     return {"strings": search.size, **best, "gap": search.gap, **ended, **bounded, "successes": listed}
 
 

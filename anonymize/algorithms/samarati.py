@@ -41,13 +41,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from anonymize.algorithms.base import Context, Needs, of_levels, option
+from anonymize.algorithms import base, minimality
 from anonymize.algorithms.deadline import Deadline, stopped
-from anonymize.algorithms.lattice import Vector
+from anonymize.algorithms.lattice import Vector, scores, search
 from anonymize.algorithms.lattice.nodes import Checker
-from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import check_enumerable, descents, time_limit_option
-from anonymize.algorithms.minimality import mask_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
@@ -55,7 +52,7 @@ from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "samarati"
-NEEDS = Needs.of_full_domain("weights")
+NEEDS = base.Needs.of_full_domain("weights")
 
 LISTED = ("precision", "loss", "ncp", "discernibility", "c_avg", "entropy")
 """Metrics of the minimal nodes in the report."""
@@ -68,20 +65,20 @@ DIGITS = 10
 class Options:
     """Options of the subcommand."""
 
-    all_minimal: bool = option(
+    all_minimal: bool = base.option(
         False, "List every minimal node with its metrics in the report.", only_with={"mask_minimality": (False,)}
     )
-    time_limit: float = time_limit_option(only_with={"mask_minimality": (False,)})
-    mask_minimality: bool = mask_option()
+    time_limit: float = search.time_limit_option(only_with={"mask_minimality": (False,)})
+    mask_minimality: bool = minimality.mask_option()
 
 
-def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:
+def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: base.Context) -> Levels:
     """The most precise of the good nodes of the lowest height that has any."""
     if options.mask_minimality:
         return masked(table, requirements, context, most_precise)
     checker = Checker(table, requirements, context.suppression_limit, context.progress, context.published)
     deadline = Deadline(options.time_limit)
-    check_enumerable(checker, deadline, GOES_THROUGH)
+    search.check_enumerable(checker, deadline, GOES_THROUGH)
     heights = Heights(checker, deadline)
     context.best_so_far.describe = heights.described
     heights.begin()
@@ -95,7 +92,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 
 def most_precise(checker: Checker) -> Vector:
     """The most precise of the good nodes of the lowest height. Raises InfeasibleError where no node is good."""
-    check_enumerable(checker, Deadline(), GOES_THROUGH)
+    search.check_enumerable(checker, Deadline(), GOES_THROUGH)
     heights = Heights(checker, Deadline())
     return heights.chosen(heights.lowest())
 
@@ -114,7 +111,7 @@ class Heights:
         """With a deadline, good nodes to begin with: of two as low, that of fewer classes leaves more room below it."""
         if self.deadline.given:
             worth = lambda vector: self.checker.check(vector).all_classes  # noqa: E731
-            self.good += descents(self.checker, worth, self.deadline)
+            self.good += search.descents(self.checker, worth, self.deadline)
 
     def lowest(self) -> list[Vector]:
         """The good nodes of the lowest height that has any, in lexicographic order; none where no node is good. Late,
@@ -140,7 +137,7 @@ class Heights:
         if not among:
             raise self.checker.infeasible()
         self.checker.settled(self.checker.total)
-        height, scorer = min(map(sum, among)), Scorer(self.checker, "precision")
+        height, scorer = min(map(sum, among)), scores.Scorer(self.checker, "precision")
         return min((round(scorer.score(vector)[0], DIGITS), vector) for vector in among if sum(vector) == height)[1]
 
     @property
@@ -153,7 +150,7 @@ class Heights:
         if not self.good:
             return None
         best = min(self.good, key=lambda vector: (sum(vector), vector))
-        return of_levels(self.checker.named(best), f"height {sum(best)}", self.gap)
+        return base.of_levels(self.checker.named(best), f"height {sum(best)}", self.gap)
 
     def _stopped(self) -> bool:
         """Whether to stop: it is late, and there is a good node."""
@@ -220,5 +217,5 @@ def _described(checker: Checker, vector: Vector) -> dict[str, Any]:
         "height": sum(vector),
         "suppressed_rows": node.suppressed,
         "classes": node.classes,
-        "scores": {name: Scorer(checker, name).score(vector)[0] for name in LISTED},
+        "scores": {name: scores.Scorer(checker, name).score(vector)[0] for name in LISTED},
     }

@@ -20,9 +20,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms import mondrian
+from anonymize.algorithms import clustering, mondrian
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.clustering import Corners, Penalty, codes_of, weighted_ncp
 from anonymize.algorithms.clustering.methods import RISE, ROUNDS, bottom_up, equal_rows, top_down
 from anonymize.algorithms.clustering.run import Method, cluster, grouped, in_parts, parts
 from anonymize.algorithms.deadline import Deadline, Refinable
@@ -65,7 +64,7 @@ Start = Callable[[Context], Regions]
 def top_down_of(context: Context, within: bool, rounds: int = ROUNDS, join: str = RISE) -> Method:
     """The groups of top-down; `within`: Mondrian's parts."""
 
-    def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
+    def method(penalty: clustering.Penalty, codes: clustering.Corners, k: int) -> Partition:
         start = parts(penalty, codes, k, context.threads) if within else None
         return top_down(penalty, codes, k, context.seed or 0, context.threads, start, context.progress, rounds, join)
 
@@ -75,7 +74,7 @@ def top_down_of(context: Context, within: bool, rounds: int = ROUNDS, join: str 
 def bottom_up_of(context: Context, within: bool) -> Method:
     """The groups of bottom-up; `within`: Mondrian's parts."""
 
-    def method(penalty: Penalty, codes: Corners, k: int) -> Partition:
+    def method(penalty: clustering.Penalty, codes: clustering.Corners, k: int) -> Partition:
         if not within:
             return bottom_up(penalty, codes, k, context.threads, context.progress)
         inside = partial(bottom_up, penalty, k=k, progress=context.progress)
@@ -97,7 +96,7 @@ def starts_by_name(
         return Regions(mondrian.classes_to_refine(table, requirements, context).partition, suppressed)
 
     def by(method: Callable[[Context, bool], Method], context: Context) -> Regions:
-        different = equal_rows(codes_of(table.attributes, rows)).count
+        different = equal_rows(clustering.codes_of(table.attributes, rows)).count
         within = widened(different, len(table.attributes)) > WHOLE_ROWS
         return Regions(grouped(table, requirements, rows, method(context, within)), suppressed)
 
@@ -184,7 +183,7 @@ class Trial:
         return Best(chosen, regions, losses | {chosen: self._loss(regions)})
 
     def _loss(self, regions: Regions) -> float:
-        return weighted_ncp(self.table.attributes, regions.partition)
+        return clustering.weighted_ncp(self.table.attributes, regions.partition)
 
     def _refined(self, regions: Regions, passes: int, context: Context, passed: int) -> Regions:
         silent = replace(context, refining=lambda count, total: None)
@@ -217,6 +216,6 @@ def clustered(
 
     starts = starts_by_name(table, requirements, np.sort(groups.partition.order), groups.suppressed)
     best = Trial(table, requirements, refinement, context).best(starts | {name: own})
-    story = {"ncp_weighted_before": weighted_ncp(table.attributes, groups.partition), "start": best.name}
+    story = {"ncp_weighted_before": clustering.weighted_ncp(table.attributes, groups.partition), "start": best.name}
     account = best.regions.refinement
     return replace(best.regions, refinement={**account, **story}) if account else best.regions

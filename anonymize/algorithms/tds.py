@@ -37,10 +37,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from anonymize.algorithms.base import SINGLE_DIMENSIONAL, Context, Needs, option
-from anonymize.algorithms.feasibility import beyond_size
-from anonymize.algorithms.remaining import remaining_within
-from anonymize.algorithms.single import DistinctRows, LabelCounts, children, class_labels
+from anonymize.algorithms import base, feasibility, remaining, single
 from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.privacy import MODELS, Assessment, Groups, Requirement, check
@@ -49,8 +46,8 @@ from anonymize.records import dataclass
 from anonymize.table import Attribute, Table
 
 ID = "tds"
-NEEDS = Needs(
-    SINGLE_DIMENSIONAL, target=True, uses=frozenset({"workload"}), populations=False, units=True, counted=True
+NEEDS = base.Needs(
+    base.SINGLE_DIMENSIONAL, target=True, uses=frozenset({"workload"}), populations=False, units=True, counted=True
 )
 
 
@@ -58,20 +55,22 @@ NEEDS = Needs(
 class Options:
     """Options of the subcommand."""
 
-    score: str = option(
+    score: str = base.option(
         "2005", "How gain is weighed against anonymity: as published in 2005 or 2007.", ("2005", "2007")
     )
 
 
-def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> SingleDimensional:
+def run(
+    table: Table, requirements: tuple[Requirement, ...], options: Options, context: base.Context
+) -> SingleDimensional:
     """The cut at which no specialization is left."""
-    targets = class_labels(ID, table)
-    rows = remaining_within(table, requirements, context).rows
+    targets = single.class_labels(ID, table)
+    rows = remaining.remaining_within(table, requirements, context).rows
     leaves = [attribute.codes for attribute in table.attributes]
     sizes = [attribute.domain.size for attribute in table.attributes]
-    distinct = DistinctRows.of_table(table, requirements, leaves, sizes, rows)
+    distinct = single.DistinctRows.of_table(table, requirements, leaves, sizes, rows)
     sides = [
-        AttributeCut(attribute, LabelCounts.of(codes, size, targets, distinct.rows, table.counts))
+        AttributeCut(attribute, single.LabelCounts.of(codes, size, targets, distinct.rows, table.counts))
         for attribute, codes, size in zip(table.attributes, leaves, sizes, strict=True)
     ]
     search = SpecializationSearch(distinct, sides, requirements)
@@ -110,7 +109,7 @@ class AttributeCut:
     has no specialization.
     """
 
-    def __init__(self, attribute: Attribute, labels: LabelCounts) -> None:
+    def __init__(self, attribute: Attribute, labels: single.LabelCounts) -> None:
         self.domain, self.labels = attribute.domain, labels
         self.child = np.zeros(self.domain.size, np.int64)
         self.interval, self.smallest = np.zeros((2, 1), np.int64)
@@ -157,7 +156,7 @@ class AttributeCut:
         if stop - start < 2 or not self.labels.mixed(start, stop):
             return Node(start, stop, None)
         if isinstance(self.domain, Taxonomy):
-            edges = children(self.domain, start, stop)
+            edges = single.children(self.domain, start, stop)
             return Node(start, stop, edges, self.labels.gain(edges))
         middle, gain = self.labels.best_split(start, stop)
         return Node(start, stop, np.array([start, middle, stop]), gain)
@@ -177,7 +176,7 @@ class SpecializationSearch:
     """The classes of the cut so far. `class_of` (m,): that of each distinct row. `sizes` (classes,): rows of each, or
     individuals where several rows may be about one."""
 
-    distinct: DistinctRows
+    distinct: single.DistinctRows
     sides: list[AttributeCut]
     requirements: tuple[Requirement, ...]
     steps: int = 0
@@ -192,7 +191,7 @@ class SpecializationSearch:
         for side, interval in zip(self.sides, intervals, strict=True):
             side.interval = interval[groups.first]
         self.sizes = self.distinct.tally.sizes(self.class_of, count)
-        self.beyond_size = beyond_size(self.distinct.table, self.requirements)
+        self.beyond_size = feasibility.beyond_size(self.distinct.table, self.requirements)
         self.asked_of_table = [each for each in self.requirements if MODELS[each.model].asks_table(each.parameters)]
         self._measure(np.arange(count))
 

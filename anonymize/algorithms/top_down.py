@@ -34,13 +34,10 @@ Reference. Xu, Wang, Pei, Wang, Shi, Fu: Utility-based anonymization using local
 
 from __future__ import annotations
 
+from anonymize.algorithms import clustering, deadline, remaining, starts
 from anonymize.algorithms.base import LOCAL, Context, Needs, option
-from anonymize.algorithms.clustering import JOINS
 from anonymize.algorithms.clustering.methods import RISE, ROUNDS
 from anonymize.algorithms.clustering.run import STARTS, Method
-from anonymize.algorithms.deadline import Refinable
-from anonymize.algorithms.remaining import within_levels
-from anonymize.algorithms.starts import clustered, top_down_of
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
 from anonymize.records import dataclass
@@ -51,24 +48,26 @@ NEEDS = Needs(LOCAL, uses=frozenset({"weights"}), units=True, reusable=False, ra
 
 
 @dataclass(frozen=True)
-class Options(Refinable):
+class Options(deadline.Refinable):
     """Options of the subcommand."""
 
     rounds: int = option(
         ROUNDS, "Scans for the two seeds of a cut; fewer where the penalty no longer grows.", minimum=1
     )
     join: str = option(
-        RISE, "Which group a row joins: where NCP rises least, its sum is lower, or the row's is.", tuple(JOINS)
+        RISE,
+        "Which group a row joins: where NCP rises least, its sum is lower, or the row's is.",
+        tuple(clustering.JOINS),
     )
     start: str = option("whole", "What is cut: the whole table, or Mondrian's parts.", STARTS)
     refine: bool = option(True, "Refine the classes once they are found.")
 
 
-@within_levels
+@remaining.within_levels
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The classes that the table is cut into."""
 
     def method(context: Context) -> Method:
-        return top_down_of(context, options.start == "mondrian", options.rounds, options.join)
+        return starts.top_down_of(context, options.start == "mondrian", options.rounds, options.join)
 
-    return clustered(table, requirements, ID, method, options if options.refine else None, context)
+    return starts.clustered(table, requirements, ID, method, options if options.refine else None, context)

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from anonymize.attacks.points import PointRows
 from anonymize.classes import Bools, Floats, Ints
-from anonymize.domain import GappedColumns, LeafSets, chosen, densities
-from anonymize.domain.taxonomy import Taxonomy
+from anonymize.domain import GappedColumns, LeafSets, chosen, densities, taxonomy
 from anonymize.meaning import Channel
 from anonymize.records import dataclass
 
@@ -312,7 +311,7 @@ class Scene:
     earlier: tuple[EarlierRows, ...] = ()
     seed: int = 0
     channels: ChannelRows | None = None
-    trees: tuple[Taxonomy | None, ...] = ()
+    trees: tuple[taxonomy.Taxonomy | None, ...] = ()
     levels: tuple[Ints, ...] = ()
     required: Required | None = None
     in_order: Callable[[], bool] = lambda: False

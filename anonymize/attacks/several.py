@@ -7,19 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from anonymize.attacks import methods
 from anonymize.attacks.inference import offered
-from anonymize.attacks.methods import (
-    NO_HISTORY,
-    Capabilities,
-    Success,
-    at_risk,
-    guessed,
-    normalized,
-    picked,
-    prior,
-    shares_of,
-    weighed,
-)
 from anonymize.attacks.scene import CLASS_PAIRS, EarlierRows, Scene, ShownRows
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.records import dataclass
@@ -28,10 +17,10 @@ LEAVERS = 20_000
 """Of those who left, who are attacked at most."""
 
 
-def _of_leavers(scene: Scene, name: str, size: int) -> list[Success]:
+def _of_leavers(scene: Scene, name: str, size: int) -> list[methods.Success]:
     """The values of those who are in the last of the earlier releases and not in this one; none where nobody left."""
     earlier = scene.earlier[-1]
-    common = prior(earlier.release, name, size)
+    common = methods.prior(earlier.release, name, size)
     before = earlier.release.counts(name, size).toarray()
     gone = missing_values(scene.release, earlier.release, name, size)
     if earlier.row_of is None:
@@ -42,12 +31,12 @@ def _of_leavers(scene: Scene, name: str, size: int) -> list[Success]:
     if len(which) > LEAVERS:
         chosen = scene.generator(Composition.ID).choice(len(which), LEAVERS, replace=False)
         which, truth = which[chosen], truth[chosen]
-    alone = normalized(before[which], common)
+    alone = methods.normalized(before[which], common)
     difference = gone[which]
     shares = np.where(difference.any(axis=1, keepdims=True), difference, alone)
     if not (truth >= 0).any():
         return []
-    return [guessed([shares], [truth], alone, f"{name} of those who left")]
+    return [methods.guessed([shares], [truth], alone, f"{name} of those who left")]
 
 
 def missing_values(release: ShownRows, earlier: ShownRows, name: str, size: int) -> Floats:
@@ -68,7 +57,7 @@ def _together(new: Floats, old: Floats, common: Floats) -> Floats:
     weights = np.divide(new * old, common, out=np.zeros_like(new), where=common > 0)
     empty = weights.sum(axis=1) <= 0
     weights[empty] = new[empty]
-    return normalized(weights, common)
+    return methods.normalized(weights, common)
 
 
 class Composition:
@@ -98,10 +87,10 @@ class Composition:
 
     ID = "composition"
     KNOWS = "the quasi-identifiers of a person, and earlier releases"
-    CAPABILITIES = Capabilities(invented=NO_HISTORY)
+    CAPABILITIES = methods.Capabilities(invented=methods.NO_HISTORY)
 
     @staticmethod
-    def attack(scene: Scene) -> list[Success]:
+    def attack(scene: Scene) -> list[methods.Success]:
         """A success for each sensitive attribute, and one for those who left; none without an earlier release."""
         if not scene.earlier:
             return []
@@ -109,12 +98,12 @@ class Composition:
         grouped = scene.release.group_of is not None or scene.earlier[-1].release.group_of is not None
         successes = []
         for name, size in scene.sensitive.items():
-            common = prior(scene.release, name, size)
+            common = methods.prior(scene.release, name, size)
             alone = offered(scene, name)
             shares = alone
             for other in before:
                 shares = [_together(now, old, common) for now, old in zip(shares, offered(other, name), strict=True)]
-            successes.append(guessed(shares, scene.truths(name), alone[0], name))
+            successes.append(methods.guessed(shares, scene.truths(name), alone[0], name))
             successes += [] if grouped else _of_leavers(scene, name, size)
         return successes
 
@@ -187,10 +176,10 @@ class Histories:
 
     ID = "histories"
     KNOWS = "the quasi-identifiers of a person, and which rows of the releases belong together"
-    CAPABILITIES = Capabilities(link=True, invented=NO_HISTORY)
+    CAPABILITIES = methods.Capabilities(link=True, invented=methods.NO_HISTORY)
 
     @staticmethod
-    def attack(scene: Scene) -> list[Success]:
+    def attack(scene: Scene) -> list[methods.Success]:
         """A success for the chain, and one for each sensitive attribute; none where it is not known which rows belong
         together, or whom they are about."""
         linked = [each for each in scene.earlier if each.row_of is not None]
@@ -207,9 +196,9 @@ class Histories:
             weights = np.where(fits, np.exp(chains.density - chains.density.max()), 0)
             for name, of_people in shares.items():
                 of_people[some] = weights @ chains.counts(scene, name, of_people.shape[1])
-        alone = picked(shares_of(weighed(scene.candidates, release)), targets, release)
-        successes = [Success(hits, alone, figures={"fewest": int(counts.min()), **at_risk(hits)})]
+        alone = methods.picked(methods.shares_of(methods.weighed(scene.candidates, release)), targets, release)
+        successes = [methods.Success(hits, alone, figures={"fewest": int(counts.min()), **methods.at_risk(hits)})]
         for name, of_people in shares.items():
-            likely = normalized(of_people, prior(release, name, of_people.shape[1]))
-            successes.append(guessed([likely], [targets.values[name]], offered(scene, name)[0], name))
+            likely = methods.normalized(of_people, methods.prior(release, name, of_people.shape[1]))
+            successes.append(methods.guessed([likely], [targets.values[name]], offered(scene, name)[0], name))
         return successes

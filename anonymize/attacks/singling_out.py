@@ -13,8 +13,7 @@ from anonymize.attacks.invented import singled_out
 from anonymize.attacks.methods import NO_CELLS, Capabilities, Success, isolating, spanned
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.classes import Bools, Floats, Ints
-from anonymize.domain import LeafSets
-from anonymize.domain.taxonomy import Taxonomy
+from anonymize.domain import LeafSets, taxonomy
 
 
 def _spans(scene: Scene, people: TargetPeople) -> list[Ints]:
@@ -230,7 +229,7 @@ def _narrowest(scene: Scene, classes: Ints) -> tuple[Floats, ShownRows]:
 
 
 def _parts(
-    tree: Taxonomy | None, cells: LeafSets, hidden_low: Bools, hidden_high: Bools
+    tree: taxonomy.Taxonomy | None, cells: LeafSets, hidden_low: Bools, hidden_high: Bools
 ) -> list[tuple[Ints, Ints, Ints]]:
     """What wide cells can be narrowed to: owners, each at most once in each entry, and the first and the last code of a
     part: the ends that numbers show, the branches below a node, the intervals of a set with gaps."""

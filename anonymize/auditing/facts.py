@@ -18,8 +18,7 @@ from anonymize.records import dataclass
 from anonymize.report.data import verdict_blocks
 from anonymize.report.head import TableSource, head, table_block
 from anonymize.risk import merged
-from anonymize.spec import Place, Spec
-from anonymize.spec.patterns import withheld
+from anonymize.spec import Place, Spec, patterns
 from anonymize.verify import BY_ORDER, DIFFERENTIAL, Result, Verdict
 from anonymize.verify.risk import GIVEN, WORSE
 from anonymize.verify.verdict import COMBINATION
@@ -237,7 +236,7 @@ class AuditFacts:
     @property
     def exposed(self) -> list[Caution]:
         """What the report says about columns in the table that a release of the spec leaves out."""
-        return [withheld(self.table.spec, name, "the table") for name in self.table.exposed]
+        return [patterns.withheld(self.table.spec, name, "the table") for name in self.table.exposed]
 
     @property
     def _file(self) -> str | None:

@@ -30,9 +30,8 @@ import polars as pl
 from anonymize.auditing import Audited
 from anonymize.claims import State
 from anonymize.classes import Bools, Floats
-from anonymize.domain import files
+from anonymize.domain import files, generalization
 from anonymize.domain.cells import cells_of
-from anonymize.domain.generalization import Generalization
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import Caution, UsageError
 from anonymize.reading import CategoryReader, LabelledNodes
@@ -298,7 +297,7 @@ def _agree(now: Audited, name: str, mine: pl.DataFrame, theirs: pl.DataFrame) ->
         return everything
     elif isinstance(attribute.hierarchy, Path):
         taxonomy = Taxonomy.of(name, files.read(attribute.hierarchy, name, normalize=spec.input.normalize))
-        labelled = LabelledNodes(Generalization.plain(taxonomy))
+        labelled = LabelledNodes(generalization.Generalization.plain(taxonomy))
         reader = CategoryReader(taxonomy, labelled, spec.input.missing, spec.output.categorical)
         agree = _overlap(*(_spans(spec, reader, texts["low"]) for texts in (mine, theirs)))
     elif attribute.hierarchy is None or isinstance(attribute.hierarchy, Flat):

@@ -30,8 +30,7 @@ from anonymize.risk import (
 from anonymize.risk.population import TERMS, Terms, global_risk
 from anonymize.spec import Spec, make, override, require
 from anonymize.spec.override import with_meaning, with_populations
-from anonymize.table import OutputFile
-from anonymize.table.scan import check_bytes
+from anonymize.table import OutputFile, scan
 from anonymize.verify import THRESHOLD
 
 
@@ -311,7 +310,7 @@ def _encoding(spec: Spec, path: str | Path | None) -> str:
     if own == "utf8" or path is None or not Path(path).is_file() or Path(path).suffix in (".gz", ".parquet", ".arrow"):
         return "utf8"
     try:
-        check_bytes(Path(path), str(path))
+        scan.check_bytes(Path(path), str(path))
     except (OSError, DataError):
         return own
     return "utf8"

@@ -32,9 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from anonymize.auditing import Audited, with_trees
-from anonymize.auditing.previous import MOST_PAIRS, classes, compatible, histogram
-from anonymize.auditing.retraced import RetracedRelease, SeriesFiles, key_of, lacking, opened_state
+from anonymize.auditing import Audited, previous, retraced, with_trees
 from anonymize.claims import State, listed
 from anonymize.errors import Caution
 from anonymize.formats import Checked, Concluded, Finding, privacy_block, state_of
@@ -42,14 +40,11 @@ from anonymize.privacy import PARAMETERS, Requirement, requirements
 from anonymize.publication import named_by, reported
 from anonymize.records import dataclass
 from anonymize.report.head import head, spec_path
-from anonymize.series.kept import refuse_differential
-from anonymize.series.record import DEFERRED
+from anonymize.series import kept, record
 from anonymize.spec import Spec, override, require
 from anonymize.table.files import sha256_of
 from anonymize.table.named import column
-from anonymize.verify import Check, checks_of
-from anonymize.verify.histories import invariance
-from anonymize.verify.series import MeasuredRelease, SeriesVerdict, ValuesResult, measure_series
+from anonymize.verify import Check, checks_of, histories, series
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -70,10 +65,10 @@ class Correspondence:
 
 def correspondence(before: Audited, now: Audited) -> Correspondence:
     """Measures two releases, the earlier one first."""
-    first, second = classes(before), classes(now)
-    if first.height * second.height > MOST_PAIRS:
+    first, second = previous.classes(before), previous.classes(now)
+    if first.height * second.height > previous.MOST_PAIRS:
         return Correspondence(None, None)
-    pairs = compatible(now, second, first).rename({"class": "new", "previous": "old"})
+    pairs = previous.compatible(now, second, first).rename({"class": "new", "previous": "old"})
     shape = (first.height, second.height)
     may_share = _matrix(pairs["old"], pairs["new"], np.ones(pairs.height), shape)
     figures = [_left(may_share, *counts) for counts in _counts(before, now, first, second)]
@@ -97,7 +92,7 @@ def _counts(
     where there is none."""
     both = []
     for number in range(len(now.spec.sensitive)):
-        mine, theirs = histogram(before, number), histogram(now, number)
+        mine, theirs = previous.histogram(before, number), previous.histogram(now, number)
         values = pl.concat([mine["value"], theirs["value"]]).unique()
         codes = pl.DataFrame({"value": values}).with_row_index("code")
         sized = [(mine, first.height), (theirs, second.height)]
@@ -162,7 +157,7 @@ class SeriesAudit:
 class SeriesResult(Concluded):
     """A series, measured: the `verdict`, and whether what is required holds of everybody in every release."""
 
-    verdict: SeriesVerdict
+    verdict: series.SeriesVerdict
 
 
 def audit_series(request: SeriesAudit) -> SeriesResult:
@@ -175,24 +170,24 @@ def audit_series(request: SeriesAudit) -> SeriesResult:
 
 
 def _audited(request: SeriesAudit, stack: ExitStack) -> SeriesResult:
-    state = opened_state(request.state)
-    key = key_of(request.key, request.state)
+    state = retraced.opened_state(request.state)
+    key = retraced.key_of(request.key, request.state)
     spec = override(require(request.spec, request.require, PARAMETERS), **request.thresholds)
-    refuse_differential(spec)
-    releases = SeriesFiles(spec, state, key.secrets, Path(request.state).parent).releases(stack)
+    kept.refuse_differential(spec)
+    releases = retraced.SeriesFiles(spec, state, key.secrets, Path(request.state).parent).releases(stack)
     if request.thresholds.get("k") is None:
         # of no release a larger k is asked than it was made for: it may have been raised since
         pairs = zip(releases, state.releases, strict=True)
         releases = [replace(each, people=replace(each.people, k=made.k)) for each, made in pairs]
     required = requirements(spec)
-    checks, deferred = _checks(spec, required, releases), state.departures == DEFERRED
-    verdict = measure_series([each.people for each in releases], checks, deferred=deferred)
+    checks, deferred = _checks(spec, required, releases), state.departures == record.DEFERRED
+    verdict = series.measure_series([each.people for each in releases], checks, deferred=deferred)
     facts = _Facts(request, spec, required, releases, verdict)
     checked = Checked(facts.report(), facts.findings, verdict=facts.sentence)
     return SeriesResult(facts.state, checked, verdict)
 
 
-def _checks(spec: Spec, required: Sequence[Requirement], releases: Sequence[RetracedRelease]) -> list[Check]:
+def _checks(spec: Spec, required: Sequence[Requirement], releases: Sequence[retraced.RetracedRelease]) -> list[Check]:
     """The checks, with hierarchies from the values of all releases that were found."""
     checks = checks_of(spec, required)
     scans = [each.file.source.scan() for each in releases if each.file is not None]
@@ -208,8 +203,8 @@ class _Facts:
     request: SeriesAudit
     spec: Spec
     required: Sequence[Requirement]
-    releases: Sequence[RetracedRelease]
-    verdict: SeriesVerdict
+    releases: Sequence[retraced.RetracedRelease]
+    verdict: series.SeriesVerdict
 
     @property
     def state(self) -> State:
@@ -274,7 +269,7 @@ class _Facts:
         departed = [Caution.of(company, "`series: {departures: deferred}` shows them until k have left")] if few else []
         alone = "k, l and their kind are bounded over time: require one of these in addition (docs/over-time.md)"
         unbounded = [Caution.of(UNBOUNDED.format(model), alone) for model in self.verdict.unbounded]
-        return [*lacking(list(self.releases)), *unbounded, *departed]
+        return [*retraced.lacking(list(self.releases)), *unbounded, *departed]
 
     def report(self) -> dict[str, Any]:
         """The report; no value of a cell and no pseudonym is in it."""
@@ -308,11 +303,11 @@ class _Facts:
             | ({} if now.file is None or before.file is None else correspondence(before.file, now.file).block())
             for before, now in pairs
         ]
-        invariant = [invariance(people, name).block() for name in self.spec.sensitive]
+        invariant = [histories.invariance(people, name).block() for name in self.spec.sensitive]
         return {"bcf_anonymity": bcf, "m_invariance": invariant}
 
 
-def _of_pseudonyms(release: RetracedRelease) -> Iterator[Finding]:
+def _of_pseudonyms(release: retraced.RetracedRelease) -> Iterator[Finding]:
     """That the rows of a release do not say whom they are about, or not that they do."""
     column, name, rule = release.followed, release.people.name, "series-pseudonym"
     if column is not None and column.wrong:
@@ -321,11 +316,11 @@ def _of_pseudonyms(release: RetracedRelease) -> Iterator[Finding]:
         yield Finding(rule, rule, UNFOLLOWED.format(name, column.column), "error", known=False)
 
 
-def _count(pairs: Sequence[tuple[MeasuredRelease, ValuesResult]]) -> int:
+def _count(pairs: Sequence[tuple[series.MeasuredRelease, series.ValuesResult]]) -> int:
     return len({id(release) for release, _ in pairs})
 
 
-def _failing(title: str, release: MeasuredRelease, each: ValuesResult, whom: str) -> str:
+def _failing(title: str, release: series.MeasuredRelease, each: series.ValuesResult, whom: str) -> str:
     """That a model is not met, where, and for how many."""
     result = each.result
     values = "" if each.values_of in (None, release.name) else f", by the values of {each.values_of}"

@@ -7,11 +7,9 @@ from typing import Any
 
 import click
 
-from anonymize.cli import options
-from anonymize.cli.audit import FORM, conclude
+from anonymize.cli import audit, exits, options
 from anonymize.cli.completing import attackers as known_attackers
 from anonymize.cli.completing import columns, completing
-from anonymize.cli.exits import say
 from anonymize.files import parted
 
 # --- attack -----------------------------------------------------------------------------------------------------------
@@ -53,7 +51,7 @@ COMMON_OPTIONS = (
     ),
     options.count_option("--targets", least=1, default=2000, help="Number of people attacked."),
     options.SEED,
-    *FORM,
+    *audit.FORM,
     options.REPORTS,
     options.FORCE,
     *options.MEASURING,
@@ -110,7 +108,7 @@ def attack(
             from anonymize.remake import remake as made_again  # all that makes releases
 
             result = made_again(request, remake)
-    conclude(result.checked, form, quiet=quiet, color=color)
+    audit.conclude(result.checked, form, quiet=quiet, color=color)
 
 
 # --- reconstruct ------------------------------------------------------------------------------------------------------
@@ -188,7 +186,7 @@ def reconstruct(released: str, manifest: str | None, threads: int | None, quiet:
 
     names = parted(*given.pop("attributes"))
     for warning in room.reconstruct(room.Reconstruct(released, manifest or _beside(released), names, **given)):
-        say(f"warning: {warning}")
+        exits.say(f"warning: {warning}")
 
 
 def _beside(released: str) -> str:

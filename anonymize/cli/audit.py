@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.cli import options
+from anonymize.cli import exits, options, progress
 from anonymize.cli.completing import columns, completing, names_option, requirements
-from anonymize.cli.exits import beside, say_next
-from anonymize.cli.progress import ENGINE, check_engine, engine_files
 from anonymize.errors import UnsafeError, UsageError, WriteError, refuse
 from anonymize.formats import AUTO, FORMATS, Checked, chosen
 
@@ -215,7 +213,7 @@ COMMON_OPTIONS = (
     options.REPORTS,
     options.file_option("--save-risk", help="Save the risk of every row as .csv: explain save-risk. It is private."),
     options.FORCE,
-    *ENGINE,
+    *progress.ENGINE,
     *options.MEASURING,
     options.HELP_ALL,
 )
@@ -277,7 +275,7 @@ def audit(
     --original, the table has a direct identifier of the spec, or, with --no-regress, a figure of privacy or risk is
     worse than in the baseline.
     """
-    check_engine(engine, threads=threads, master=master)
+    progress.check_engine(engine, threads=threads, master=master)
     options.use_threads(threads)
     from anonymize import privacy
     from anonymize._audit import audit as walk
@@ -289,7 +287,7 @@ def audit(
         spec = options.nearby_spec()
     loaded = load(spec, privacy.PARAMETERS) if spec else None
     if engine == "spark":
-        files = engine_files()
+        files = progress.engine_files()
         if loaded is None:
             raise UsageError("audit --engine spark: needs a spec")
         given |= {"baseline": baseline, "previous": previous, "by-position": by_position, "subsets": subsets}
@@ -314,8 +312,8 @@ def _say_next(spec: str | None, loaded: Spec | None, path: str | None, given: di
     if path == "-":
         return
     if loaded is None:
-        say_next("init", str(path), "-o", "anonymize.yaml")
+        exits.say_next("init", str(path), "-o", "anonymize.yaml")
     elif path is None or path == str(loaded.input.path):
-        say_next("release", str(spec), "-o", "released.csv", "-r", "report.html")
+        exits.say_next("release", str(spec), "-o", "released.csv", "-r", "report.html")
     elif loaded.input.path is not None:
-        say_next("evaluate", str(spec), path, *beside(given))
+        exits.say_next("evaluate", str(spec), path, *exits.beside(given))

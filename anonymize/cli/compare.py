@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.cli import options
+from anonymize.cli import exits, options
 from anonymize.cli.completing import algorithms as release_commands
 from anonymize.cli.completing import completing, learners
-from anonymize.cli.exits import beside, put, say_next, show_report
 from anonymize.files import parted
 
 if TYPE_CHECKING:
@@ -207,7 +206,7 @@ def compare(
         report = compare_routes(routes_of(request, [request.spec, *further])) if others else walk(request)
     if pick is not None:
         for each in choose(report, pick[0]):
-            put(f"{each['label']} -k {each['k']}")
+            exits.put(f"{each['label']} -k {each['k']}")
     elif as_json or as_csv or not quiet:
         _put(report, as_json, as_csv, color)
     if not (quiet or as_json or as_csv or others):
@@ -218,11 +217,11 @@ def _put(report: dict[str, Any], as_json: bool, as_csv: bool, color: str) -> Non
     if as_json:
         from anonymize.report import as_json as rendered
 
-        put(rendered(report).removesuffix("\n"), lines=True)
+        exits.put(rendered(report).removesuffix("\n"), lines=True)
     elif as_csv:
-        put(_as_csv(report).removesuffix("\n"), lines=True)
+        exits.put(_as_csv(report).removesuffix("\n"), lines=True)
     else:
-        show_report(report, color)
+        exits.show_report(report, color)
 
 
 def _as_csv(report: dict[str, Any]) -> str:
@@ -251,4 +250,4 @@ def _say_next(spec: str, request: Compare, report: dict[str, Any]) -> None:
     chosen = next((each for each in best if each["k"] == request.spec.privacy.k), best[0])
     flags = words(ALGORITHMS[chosen["algorithm"]].Options(**chosen["options"]))
     k = [] if chosen["k"] == request.spec.privacy.k else ["-k", str(chosen["k"])]
-    say_next(chosen["algorithm"], spec, *flags, *k, *beside({"input": request.input}), "-o", "released.csv")
+    exits.say_next(chosen["algorithm"], spec, *flags, *k, *exits.beside({"input": request.input}), "-o", "released.csv")

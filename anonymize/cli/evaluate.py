@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.cli import options
+from anonymize.cli import exits, options
 from anonymize.cli.completing import algorithms, completing, learners, names_option, quasi_identifiers, targets
-from anonymize.cli.exits import beside, put, say_next, show_report
 from anonymize.errors import UsageError, refuse
 from anonymize.files import split
 
@@ -248,7 +247,7 @@ def evaluate(
     from anonymize._evaluate import evaluate as walk
     from anonymize.cli.progress import progress
 
-    following = beside({"input": input_path, **given})
+    following = exits.beside({"input": input_path, **given})
     thresholds = {name: given.pop(name) for name in ("k", "l", "t", "suppression")}
     loaded = specs.override(specs.load(spec, privacy.PARAMETERS), **thresholds)
     models, plan, tree = _protocol(given, count), query_plan(given), tree_plan(given)
@@ -259,11 +258,11 @@ def evaluate(
         from anonymize.report import RENDERERS
 
         suffix = {"json": ".json", "markdown": ".md", "html": ".html"}[form]
-        put(RENDERERS[suffix](report).removesuffix("\n"), lines=True)
+        exits.put(RENDERERS[suffix](report).removesuffix("\n"), lines=True)
     elif not quiet:
-        show_report(report, color)
+        exits.show_report(report, color)
         if released not in (None, "-") and input_path != "-":
-            say_next("attack", spec, str(released), *following)
+            exits.say_next("attack", spec, str(released), *following)
 
 
 def _spec_and_release(spec: str | None, released: str | None) -> tuple[str, str | None]:

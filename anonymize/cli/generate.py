@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.cli import options
-from anonymize.cli.exits import reporting, say, say_next
+from anonymize.cli import exits, options
 from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
@@ -167,8 +166,8 @@ def _write(
             file.write_text(text)
         commit([*(file for file, _ in others), target])
     if not quiet:
-        with reporting():
-            say(f"{rows:,} rows, seed {drawn}")
+        with exits.reporting():
+            exits.say(f"{rows:,} rows, seed {drawn}")
 
 
 def _watched(
@@ -238,9 +237,9 @@ def example(name: str, output: str | None, force: bool, quiet: bool) -> None:
         with path.open("wb" if force else "xb") as file:
             file.write(content)
     if not quiet:
-        say(f"wrote {len(files)} files to {folder}")
+        exits.say(f"wrote {len(files)} files to {folder}")
         table = ("-i", "adult.csv") if name == "adult" else ()
-        say_next("validate", str(folder / f"{name}.yaml"), *table)
+        exits.say_next("validate", str(folder / f"{name}.yaml"), *table)
 
 
 def contents(name: str) -> dict[str, bytes]:

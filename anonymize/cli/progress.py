@@ -13,8 +13,7 @@ from typing import Any
 
 import click
 
-from anonymize.cli.exits import on_interrupt, raise_interruption
-from anonymize.cli.options import choice_option, file_option
+from anonymize.cli import exits, options
 from anonymize.errors import UsageError
 from anonymize.places import is_uri, masked
 
@@ -34,14 +33,14 @@ def progress(quiet: bool) -> Iterator[Show]:
     0 rows in all: not known yet. Called after a signal, it raises KeyboardInterrupt.
     """
     if quiet or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda stage, count, total: raise_interruption()
+        yield lambda stage, count, total: exits.raise_interruption()
         return
     from anonymize.report.terminal import bar
 
     with bar() as show:
 
         def moving(stage: str, count: int, total: int) -> None:
-            raise_interruption()
+            exits.raise_interruption()
             show(stage, count, total)
 
         yield moving
@@ -57,15 +56,15 @@ def ending_searches(show: Show) -> Iterator[Show]:
 
         def ending(stage: str, count: int, total: int) -> None:
             if (stage, count, total) == (SEARCH, 0, 0):
-                on_interrupt(tell)
+                exits.on_interrupt(tell)
             elif stage not in WITHIN:
-                on_interrupt(None)
+                exits.on_interrupt(None)
             show(stage, count, total)
 
         try:
             yield ending
         finally:
-            on_interrupt(None)
+            exits.on_interrupt(None)
 
 
 # --- whenever a file changes ------------------------------------------------------------------------------------------
@@ -98,7 +97,7 @@ def _changes(paths: Iterable[str]) -> list[tuple[str, int]]:
 # --- on an engine -----------------------------------------------------------------------------------------------------
 
 ENGINE = (
-    choice_option(
+    options.choice_option(
         "--engine",
         choices=["local", "spark"],
         default="local",
@@ -110,7 +109,7 @@ ENGINE = (
     ),
 )
 CHECKPOINT = (
-    file_option(
+    options.file_option(
         "--checkpoint",
         help="Folder that the engine's workers can write to. It is private.  [default: one of this machine]",
     ),

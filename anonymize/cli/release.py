@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anonymize.claims import State
-from anonymize.cli import options
-from anonymize.cli.exits import beside, reporting, say, say_charge, say_next, show_report
+from anonymize.cli import exits, options
 from anonymize.cli.progress import CHECKPOINT, ENGINE, check_engine, engine_files
 
 if TYPE_CHECKING:
@@ -182,12 +181,12 @@ def _release(
             files = engine_files()
             report = files.release_files(request, files.Engine(master, checkpoint))
     if "rehearsal" in report:
-        say_charge(report)
+        exits.say_charge(report)
     elif not quiet and sys.stderr is not None:
-        with reporting():
+        with exits.reporting():
             _summary(report, color, verbose, _written(request, report) if engine == "local" else {})
             if "public" in report and report["privacy"]["state"] == State.UNKNOWN:
-                say(ALLOWED if request.allow_unsafe else REQUIRED)
+                exits.say(ALLOWED if request.allow_unsafe else REQUIRED)
         if engine == "local":
             _say_next(request, spec_path)
 
@@ -212,9 +211,9 @@ def _say_next(request: Request, spec_path: str) -> None:
     released = draft_of(request.algorithm).paths(request).tables[0]
     group = request.options.group if getattr(request.options, "joined", False) else None
     if request.input == "-":
-        say_next("audit", spec_path, *beside({"input": released, "group": group}))
+        exits.say_next("audit", spec_path, *exits.beside({"input": released, "group": group}))
     else:
-        say_next("evaluate", spec_path, released, *beside({"input": request.input, "group": group}))
+        exits.say_next("evaluate", spec_path, released, *exits.beside({"input": request.input, "group": group}))
 
 
 def _written(request: Request, report: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -295,5 +294,5 @@ def recode(quiet: bool, threads: int | None, color: str, engine: str, master: st
             files = engine_files()
             report = files.recode_files(request, files.Engine(master))
     if not quiet and sys.stderr is not None:
-        with reporting():
-            show_report(report, color, sys.stderr)
+        with exits.reporting():
+            exits.show_report(report, color, sys.stderr)

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from anonymize.cli import options
-from anonymize.cli.exits import reporting, say_charge
+from anonymize.cli import exits, options
 
 REFUSED = {
     "--seed": "nothing that a seed could set is drawn; noise under differential privacy is the system's",
@@ -97,9 +96,9 @@ def tabulate(
     with progress(quiet) as show:
         report = walk(Tabulate(loaded, input=input_path, progress=show, **given))
     if "rehearsal" in report:
-        say_charge(report)
+        exits.say_charge(report)
     elif not quiet and sys.stderr is not None:
-        with reporting():
+        with exits.reporting():
             _summary(report, color, verbose, _written(**given))
 
 

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from anonymize.domain.numeric import readings
 from anonymize.records import dataclass
-from anonymize.spec.blocks import Output
-from anonymize.spec.model import Spec
+from anonymize.spec import blocks, model
 
 NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 """The text of a number, without spaces around it. Every character fits in one way only, so that nothing is tried
@@ -96,7 +95,7 @@ class CellFormat:
     rounded: bool = False
 
     @classmethod
-    def of(cls, output: Output, missing: Iterable[str]) -> CellFormat:
+    def of(cls, output: blocks.Output, missing: Iterable[str]) -> CellFormat:
         """The format of a release under a spec; `missing`: the texts that mean missing."""
         texts = output.interval, output.suppressed, frozenset(missing), output.open_high, output.open_low
         return cls(*texts, rounded=output.edges == "rounded")
@@ -191,7 +190,7 @@ def read_cells(
     return ReadCells(kind, cells["low"], cells["high"], uncertain & shows)
 
 
-def cells_of(spec: Spec, low: pl.Series, high: pl.Series, *, numeric: bool) -> ReadCells:
+def cells_of(spec: model.Spec, low: pl.Series, high: pl.Series, *, numeric: bool) -> ReadCells:
     """The cells of a release that is written under a spec; see `read_cells`."""
     return read_cells(low, high, CellFormat.of(spec.output, spec.input.missing), numeric=numeric)
 

@@ -13,10 +13,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.domain import Codes, Domain
+from anonymize.domain import Codes, Domain, tree
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import CodedTaxonomy, Taxonomy
-from anonymize.domain.tree import Level, Tree
 from anonymize.records import dataclass
 from anonymize.spec.columns import Rule, RuleRange
 
@@ -53,8 +52,8 @@ class Generalization:
             return cls(domain, domain)
         assert isinstance(domain, Numeric)
         texts = domain.leaf_text()
-        ground = Level(np.arange(len(texts)), texts)
-        numbered = Tree((ground, Level(np.zeros(len(texts), np.intp), [suppressed]))).numbered()
+        ground = tree.Level(np.arange(len(texts)), texts)
+        numbered = tree.Tree((ground, tree.Level(np.zeros(len(texts), np.intp), [suppressed]))).numbered()
         return cls.over(domain, Taxonomy(domain.name, numbered.levels, numbered.labels, domain.missing))
 
     @classmethod

@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.domain import Domain
-from anonymize.domain.build import check_half_open
+from anonymize.domain import Domain, build
 from anonymize.domain.cells import CellFormat, CellKind, numbers, read_cells
 from anonymize.domain.generalization import CodedGeneralization, Generalization
 from anonymize.domain.grid import Grid, Numbers, texts
@@ -102,7 +101,7 @@ def of_bins(domain: Numeric, edges: Sequence[float], interval: str) -> Categorie
     """
     whole = domain.whole and all(edge == int(edge) for edge in edges)
     names = texts(np.array(edges, np.int64) if whole else np.array(edges, np.float64))
-    check_half_open(domain.name, interval, whole=whole)
+    build.check_half_open(domain.name, interval, whole=whole)
     fill = template(interval, half_open=not whole)
     labels = [f"<{names[0]}"]
     bounds: list[Bounds] = [(None, edges[0] - whole)]

@@ -25,11 +25,7 @@ from anonymize.domain import Domain, Ints, files
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import Problem, RowsError, SpecError
 from anonymize.records import dataclass
-from anonymize.spec.blocks import ColumnDomain
-from anonymize.spec.columns import Definition, QuasiIdentifier
-from anonymize.spec.hierarchy import Dates
-from anonymize.spec.model import Spec
-from anonymize.spec.notation import normalized, trimmed
+from anonymize.spec import blocks, columns, hierarchy, model, notation
 
 BINS = 32
 """Into which numbers fall, where the spec does not say how many there are."""
@@ -132,7 +128,7 @@ class PublicDomain:
     @cached_property
     def _codes(self) -> dict[Any, int]:
         """The code of each value, as it is compared."""
-        compared = float if self.numeric else normalized if self.normalize else str
+        compared = float if self.numeric else notation.normalized if self.normalize else str
         return {compared(value): code for code, value in enumerate(self.values)}
 
     def codes(self, values: Any) -> Ints:
@@ -170,7 +166,7 @@ class PublicDomain:
         }
 
 
-def public_domain(spec: Spec, name: str) -> PublicDomain:
+def public_domain(spec: model.Spec, name: str) -> PublicDomain:
     """The domain of a column that is released: what `domains` says of it, else the leaves of its hierarchy's file, else
     its own `domain` and `bins`. Open bins at either end of `bins` without a `domain` are as wide as the bins beside
     them, and do not begin below 0 where those do not.
@@ -186,7 +182,7 @@ def public_domain(spec: Spec, name: str) -> PublicDomain:
         values = tuple(written.get(leaf, leaf) for leaf in leaves)
     if values is not None:
         means_missing = spec.missing("csv", name)
-        present = tuple(trimmed(value) for value in values if value not in means_missing)
+        present = tuple(notation.trimmed(value) for value in values if value not in means_missing)
         return PublicDomain(name, present, None, own.missing, numeric, normalize)
     edges, is_open = _edges(own, definition)
     if not edges:
@@ -197,10 +193,10 @@ def public_domain(spec: Spec, name: str) -> PublicDomain:
     return PublicDomain(name, (), bins, own.missing, True)
 
 
-def _undeclared(spec: Spec, name: str, definition: Definition | None) -> Problem:
+def _undeclared(spec: model.Spec, name: str, definition: columns.Definition | None) -> Problem:
     """That a column has no public domain, and how to write one."""
     hint = f"what there may be, and not what there is: `domains: {{{name}: [VALUE, ...]}}`, or `{{low: 0, high: 120}}`"
-    if definition is not None and isinstance(definition.hierarchy, Dates):
+    if definition is not None and isinstance(definition.hierarchy, hierarchy.Dates):
         hint = (
             "dates have no range: `hierarchy` of a file with a line for every day that there may be "
             f"(`2024-01-31;2024-01;2024;*`), or `identifiers: [{name}]`, which leaves them out"
@@ -213,10 +209,10 @@ def _undeclared(spec: Spec, name: str, definition: Definition | None) -> Problem
     return spec.problem(path, f"column {name!r} has no public domain", hint)
 
 
-def _edges(own: ColumnDomain, definition: object) -> tuple[tuple[float, ...], bool]:
+def _edges(own: blocks.ColumnDomain, definition: object) -> tuple[tuple[float, ...], bool]:
     """The ends of the numbers that there may be, and where bins begin between them; none where nothing is declared. And
     whether there may be numbers beyond the ends."""
-    given = definition if isinstance(definition, QuasiIdentifier) else QuasiIdentifier()
+    given = definition if isinstance(definition, columns.QuasiIdentifier) else columns.QuasiIdentifier()
     ends = given.domain if own.low is None or own.high is None else (own.low, own.high)
     bins = own.bins if isinstance(own.bins, tuple) else given.bins if own.bins is None else ()
     if ends is None and bins and len(bins) > 1:
@@ -227,7 +223,7 @@ def _edges(own: ColumnDomain, definition: object) -> tuple[tuple[float, ...], bo
     return (ends[0], *(edge for edge in bins or () if ends[0] < edge < ends[1]), ends[1]), False
 
 
-def _divided(own: ColumnDomain, edges: Sequence[float], *, whole: bool) -> tuple[float, ...]:
+def _divided(own: blocks.ColumnDomain, edges: Sequence[float], *, whole: bool) -> tuple[float, ...]:
     """The edges of all bins: those that are declared, or of bins of equal width."""
     if len(edges) > 2 or isinstance(own.bins, tuple):
         return tuple(edges)

@@ -40,8 +40,7 @@ from anonymize.journal import Journal, lock_of, waiting
 from anonymize.key import Key, load
 from anonymize.records import dataclass
 from anonymize.spec.model import EpsilonDelta
-from anonymize.table import OutputFile
-from anonymize.table.files import reason
+from anonymize.table import OutputFile, files
 
 FORMAT, FORMAT_VERSION = "anonymize ledger", 1
 RECORD = "ledger"
@@ -157,7 +156,7 @@ def entries_of(path: Path, key: Key | None = None) -> Entries:
     except FileNotFoundError:
         raise _refused("there is no ledger", path, "it is made by the first release with --budget") from None
     except OSError as error:
-        raise DataError(Problem(f"cannot be read: {reason(error)}", os.fspath(path))) from None
+        raise DataError(Problem(f"cannot be read: {files.reason(error)}", os.fspath(path))) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         message = f"is not a ledger of format_version {FORMAT_VERSION}, or is damaged"
         raise _refused(message, path, "take a copy of it that is not") from None

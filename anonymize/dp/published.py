@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.domain import Ints, build
-from anonymize.domain.files import labels_written
+from anonymize.domain import Ints, build, files
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.public import NumberBins, PublicDomain, leaves_of, public_domain
 from anonymize.errors import DataError, Problem, SpecError
 from anonymize.records import dataclass
-from anonymize.spec import Rare, Spec
-from anonymize.spec.columns import QuasiIdentifier
+from anonymize.spec import Rare, Spec, columns
 from anonymize.table import Attribute, Table
 
 LARGEST = 1_000_000
@@ -108,7 +106,7 @@ def _hierarchy(spec: Spec, name: str) -> tuple[PublicDomain, NDArray[np.int64], 
         leaves = np.array([code_of[text] for text in (*compared, *absent)], np.int64)
         leaf_texts = [*domain.values, *absent]
         if normalize and isinstance(definition.hierarchy, Path):
-            written = labels_written(definition.hierarchy)
+            written = files.labels_written(definition.hierarchy)
     texts = [written.get(label, label) for label in hierarchy.labels]
     for leaf, text in zip(leaves.tolist(), leaf_texts, strict=True):
         texts[leaf] = text
@@ -128,7 +126,7 @@ def _numbers(domain: PublicDomain, missing: str | None) -> Numeric:
     return Numeric(domain.name, np.arange(first, last + 1), missing)
 
 
-def _check(spec: Spec, name: str, definition: QuasiIdentifier, domain: PublicDomain) -> None:
+def _check(spec: Spec, name: str, definition: columns.QuasiIdentifier, domain: PublicDomain) -> None:
     """Raises SpecError for what would be learned from the rows, or has no place here."""
     path = ("quasi_identifiers", name)
     coded = [key for key in CODING if getattr(definition, key) is not None]

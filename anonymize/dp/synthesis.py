@@ -16,15 +16,11 @@ import polars as pl
 
 from anonymize.domain import Ints
 from anonymize.domain.public import PublicDomain
-from anonymize.dp.estimation import FittedModel
-from anonymize.dp.ledger import REPLACED
-from anonymize.dp.mechanisms import LIBRARY, Charge, Spending, require, rho_of, rows_that_count
-from anonymize.dp.sampler import sample, size_in_mb, within
+from anonymize.dp import estimation, ledger, mechanisms, sampler
 from anonymize.dp.selection import MOST_CELLS, CountedTable, Drawing, by_error, by_independent, by_list, by_tree
 from anonymize.errors import UsageError
 from anonymize.records import dataclass
-from anonymize.spec import Spec
-from anonymize.spec.blocks import Synthesis
+from anonymize.spec import Spec, blocks
 from anonymize.spec.model import EpsilonDelta
 from anonymize.table.model import Table
 
@@ -39,7 +35,7 @@ class DrawingPlan:
     `row`; `wanted`: columns that the spec's workload names; `limit`: of the model, in units of 2^20 bytes."""
 
     domains: tuple[PublicDomain, ...]
-    how: Synthesis
+    how: blocks.Synthesis
     budget: EpsilonDelta
     individual: str
     wanted: frozenset[str]
@@ -49,14 +45,14 @@ class DrawingPlan:
     @classmethod
     def of(cls, spec: Spec, table: Table, limit: float) -> DrawingPlan:
         """That of a spec. Raises UsageError where the libraries are not installed, or a marginal is too large."""
-        require()
+        mechanisms.require()
         budget = spec.privacy.differential
         assert budget is not None
         selected = [name for selection in spec.workload.selections for name in selection]
         domains = tuple(each.domain for each in table.public)
         plan = cls(
             domains,
-            spec.synthesize or Synthesis(),
+            spec.synthesize or blocks.Synthesis(),
             budget,
             spec.unit or "row",
             frozenset((*spec.workload.target_names, *selected)),
@@ -67,10 +63,12 @@ class DrawingPlan:
         return plan
 
     @property
-    def charge(self) -> Charge:
+    def charge(self) -> mechanisms.Charge:
         """What is charged to a ledger. With a public count, neighbouring tables have one in place of another."""
-        individual = self.individual + (REPLACED if self.how.count == "public" else "")
-        return Charge.of_zcdp("synthesize", individual, self.budget, rho_of(self.budget.epsilon, self.budget.delta))
+        individual = self.individual + (ledger.REPLACED if self.how.count == "public" else "")
+        return mechanisms.Charge.of_zcdp(
+            "synthesize", individual, self.budget, mechanisms.rho_of(self.budget.epsilon, self.budget.delta)
+        )
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -81,9 +79,9 @@ class DrawingPlan:
         the marginals of a list."""
         marginals = [tuple(columns) for columns in self.how.marginals] if isinstance(self.how.marginals, tuple) else []
         cells = max((prod(self.sizes[name] for name in columns) for columns in marginals), default=0)
-        if cells <= MOST_CELLS and size_in_mb(self.sizes, marginals) <= self.limit:
+        if cells <= MOST_CELLS and sampler.size_in_mb(self.sizes, marginals) <= self.limit:
             return
-        if marginals and size_in_mb(self.sizes, []) <= self.limit:
+        if marginals and sampler.size_in_mb(self.sizes, []) <= self.limit:
             message, mend = "synthesize.marginals: a model of all of them", "fewer columns that overlap, fewer bins"
         else:
             message, mend = "domains: a model of independent columns", "fewer columns, fewer bins"
@@ -103,7 +101,7 @@ def bounded(table: Table, most: int) -> CountedTable:
     """The rows that count: of each individual no more than `most`, drawn at random where there are more."""
     codes = {each.domain.name: each.codes for each in table.public}
     if table.units is not None:
-        kept = rows_that_count(table.units, table.rows, most)
+        kept = mechanisms.rows_that_count(table.units, table.rows, most)
         codes = {name: own[kept] for name, own in codes.items()}
     return CountedTable(codes, {each.domain.name: each.domain.size for each in table.public})
 
@@ -111,7 +109,7 @@ def bounded(table: Table, most: int) -> CountedTable:
 def synthesize(table: Table, plan: DrawingPlan) -> Synthetic:
     """Draws measurements and rows. What can fail has been tried before: from here on the budget is spent."""
     how, budget = plan.how, plan.budget
-    spending = Spending(rho_of(budget.epsilon, budget.delta))
+    spending = mechanisms.Spending(mechanisms.rho_of(budget.epsilon, budget.delta))
     rows = how.rows_per_unit if table.units is not None else 1
     drawing = Drawing(bounded(table, rows), spending, rows, how.count == "public", plan.limit)
     model = _modelled(drawing, plan)
@@ -128,12 +126,12 @@ def synthesize(table: Table, plan: DrawingPlan) -> Synthetic:
         "selections": [asdict(each) for each in drawing.choices],
         "model": {"cliques": [{"columns": each.columns, "values": each.counts.tolist()} for each in model.cliques]},
         "sampler": {"seed": seed, "rows": count, "sorted": plan.sorted},
-        "versions": {LIBRARY: version(LIBRARY)},
+        "versions": {mechanisms.LIBRARY: version(mechanisms.LIBRARY)},
     }
     return Synthetic(rows_of(model, plan.domains, count, seed, ordered=plan.sorted), block)
 
 
-def _modelled(drawing: Drawing, plan: DrawingPlan) -> FittedModel:
+def _modelled(drawing: Drawing, plan: DrawingPlan) -> estimation.FittedModel:
     """The model by the method of the plan."""
     marginals = plan.how.marginals
     if isinstance(marginals, tuple):
@@ -144,10 +142,10 @@ def _modelled(drawing: Drawing, plan: DrawingPlan) -> FittedModel:
 
 
 def rows_of(
-    model: FittedModel, domains: Sequence[PublicDomain], count: int, seed: int, *, ordered: bool
+    model: estimation.FittedModel, domains: Sequence[PublicDomain], count: int, seed: int, *, ordered: bool
 ) -> pl.DataFrame:
     """So many rows of a model, as texts; see the sampler."""
-    leaves = sample(model.cliques, count, seed)
+    leaves = sampler.sample(model.cliques, count, seed)
     places = {
         each.name: _places(each, leaves[each.name], seed, 2 * len(model.cliques) + number)
         for number, each in enumerate(domains)
@@ -166,7 +164,7 @@ def _places(domain: PublicDomain, leaves: Ints, seed: int, stream: int) -> Ints:
     """(rows,) the number of each row within its bin; 0 where it is missing."""
     assert domain.bins is not None
     ends = np.array([*domain.bins.places, *([(0, 0)] if domain.missing else [])], np.int64)
-    return within(ends[leaves, 0], ends[leaves, 1], seed, stream)
+    return sampler.within(ends[leaves, 0], ends[leaves, 1], seed, stream)
 
 
 def _texts(domain: PublicDomain, leaves: Ints, places: Ints | None) -> pl.Series:

@@ -16,9 +16,8 @@ import polars as pl
 
 from anonymize.attacks import ChannelRows, ShownRows
 from anonymize.classes import Floats, Ints, Partition
-from anonymize.domain.cells import numbers
+from anonymize.domain import cells, taxonomy
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import Caution
 from anonymize.evaluation import coded_alike, values_shown
 from anonymize.fidelity import BothSides, ShownValues, total_variation
@@ -79,8 +78,8 @@ def _points(attribute: Attribute, texts: pl.Series) -> Floats:
     """(rows,) see `InventedTable.points`."""
     domain = attribute.domain
     if isinstance(domain, Numeric):
-        return numbers(texts).cast(pl.Float64).fill_null(np.nan).to_numpy()
-    assert isinstance(domain, Taxonomy)
+        return cells.numbers(texts).cast(pl.Float64).fill_null(np.nan).to_numpy()
+    assert isinstance(domain, taxonomy.Taxonomy)
     leaves = domain.leaf_text()
     present = [code for code in range(len(leaves)) if code != domain.missing]
     codes = texts.cast(pl.String).replace_strict(

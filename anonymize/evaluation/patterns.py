@@ -28,11 +28,9 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints
-from anonymize.domain import Domain
+from anonymize.domain import Domain, cells, taxonomy
 from anonymize.domain import chosen as of_cells
-from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation import RegionRows
 from anonymize.evaluation.trees import (
@@ -127,7 +125,7 @@ class _TreeReader:
         if isinstance(domain, Numeric):
             value = domain.leaf_text()[condition.first]
             return f"{name} {'not ' if condition.negated else ''}from {value}"
-        assert isinstance(domain, Taxonomy)
+        assert isinstance(domain, taxonomy.Taxonomy)
         label = domain.node_text(np.array([condition.first]), np.array([condition.last]))[0]
         return f"{name} {'not ' if condition.negated else ''}in {label}"
 
@@ -208,7 +206,7 @@ def _labels(released: RegionRows, target: str) -> tuple[Ints, Ints, list[str]]:
         original.gather(released.rows) if target in spec.quasi_identifiers else unnamed(released.frame[target])
     )
     if spec.targets()[target] == "numeric":
-        values = [numbers(column).fill_null(np.nan).to_numpy() for column in (original, released_values)]
+        values = [cells.numbers(column).fill_null(np.nan).to_numpy() for column in (original, released_values)]
         middle = float(np.nanmedian(values[0])) if not np.isnan(values[0]).all() else 0.0
         before, after = (np.where(np.isnan(each), -1, each > middle).astype(np.int64) for each in values)
         return before, after, [f"at most {middle:g}", f"above {middle:g}"]
@@ -297,7 +295,7 @@ class StatementSearch:
         domain = self.domains[condition.attribute]
         if isinstance(domain, Numeric):
             return _boundaries(condition, rest, domain)
-        assert isinstance(domain, Taxonomy)
+        assert isinstance(domain, taxonomy.Taxonomy)
         return _nodes_near(condition, domain)
 
     def _counts(self, condition: RegionCondition, places: Ints, rows: LabelledRegions) -> Ints:
@@ -348,7 +346,7 @@ def _beyond(condition: RegionCondition, begins: Ints, rows: LabelledRegions, dom
     return count_table(first[present], rows.counts[present], domain.size)[::-1].cumsum(axis=0)[::-1][begins]
 
 
-def _nodes_near(condition: RegionCondition, domain: Taxonomy) -> Ints:
+def _nodes_near(condition: RegionCondition, domain: taxonomy.Taxonomy) -> Ints:
     """(n, 2) first and last codes of the node of a condition, those above it but the root, and those just below it."""
     node = int(domain.lca(np.array([condition.first]), np.array([condition.last]))[0])
     nodes = np.flatnonzero(domain.parent == node).tolist()

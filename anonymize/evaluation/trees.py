@@ -15,9 +15,8 @@ from dataclasses import field
 import numpy as np
 
 from anonymize.classes import Bools, Floats, Integers, Ints, KeyGroups, mixed_radix
-from anonymize.domain import Domain, GappedColumns, LeafSets, chosen
+from anonymize.domain import Domain, GappedColumns, LeafSets, chosen, taxonomy
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.taxonomy import Taxonomy
 from anonymize.records import dataclass
 
 DEPTH = 3
@@ -164,7 +163,7 @@ def _candidates(rows: LabelledRegions, index: int, domain: Domain) -> tuple[Ints
         inside = counts[::-1].cumsum(axis=0)[::-1]
         starts = np.flatnonzero(counts.any(axis=1))[1:]
         return starts, np.full(len(starts), top), inside[starts]
-    assert isinstance(domain, Taxonomy)
+    assert isinstance(domain, taxonomy.Taxonomy)
     inside = count_table(domain.lca(first, last), rows.counts, len(domain.labels))
     for node in range(domain.root):  # a parent's number is above its children's
         inside[domain.parent[node]] += inside[node]

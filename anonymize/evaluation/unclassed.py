@@ -20,8 +20,7 @@ from anonymize.classes import Floats, Ints, same_rows
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.fidelity import DISTRIBUTIONS, BothSides, fidelity
 from anonymize.meaning import Detached, Manifest
-from anonymize.metrics import DRAWN, METRICS, View, joint, measures, undefined, utility
-from anonymize.metrics.base import Declaring
+from anonymize.metrics import DRAWN, METRICS, View, base, joint, measures, undefined, utility
 from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated, ValueBuckets
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries
@@ -31,8 +30,7 @@ from anonymize.records import dataclass
 from anonymize.report.data import LEAST_COUNT
 from anonymize.spec import Spec
 from anonymize.table import Source, Table
-from anonymize.verify.risk import classes_block
-from anonymize.verify.unclassed import COUNT, check_together
+from anonymize.verify import risk, unclassed
 
 
 @dataclass(frozen=True)
@@ -108,9 +106,9 @@ def _bucketized(detached: Detached, spec: Spec, table: Table, path: str, stack: 
         listed = joint.listing(rows, group, sensitive)
     else:
         other = stack.enter_context(Source.open(spec.of_release(), detached.table))
-        texts = raw_texts(other, [group, sensitive, COUNT], spec)
-        listed = _counted(joint.listing(texts, group, sensitive, COUNT), other.name)
-        check_together(_groups(rows, group), listed)
+        texts = raw_texts(other, [group, sensitive, unclassed.COUNT], spec)
+        listed = _counted(joint.listing(texts, group, sensitive, unclassed.COUNT), other.name)
+        unclassed.check_together(_groups(rows, group), listed)
         output |= {"sensitive_path": other.name, "sensitive_sha256": other.sha256}
     return BucketizedRelease(spec, table, output, rows, listed, group)
 
@@ -122,7 +120,7 @@ def _groups(rows: pl.DataFrame, group: str) -> pl.DataFrame:
 
 def _counted(listed: pl.DataFrame, file: str) -> pl.DataFrame:
     """The sensitive table, its counts as numbers. Raises DataError for other counts."""
-    counts = listed[COUNT].cast(pl.Int64, strict=False).fill_null(0)
+    counts = listed[unclassed.COUNT].cast(pl.Int64, strict=False).fill_null(0)
     wrong = int((counts < 1).sum())
     if wrong:
         raise DataError(Problem(f"{wrong} counts are not whole numbers above 0", file=file))
@@ -154,7 +152,7 @@ class BucketizedRelease(Unclassed):
 
     def classes(self) -> dict[str, Any]:
         """The block `classes`, whose figures are those of the groups."""
-        return classes_block(pl.Series(self.sizes))
+        return risk.classes_block(pl.Series(self.sizes))
 
     def metrics(self) -> dict[str, Any]:
         """Quasi-identifiers lose nothing but the rows that are left out."""
@@ -243,7 +241,7 @@ def blocks(released: Unclassed, table: Table, queries: Queries) -> dict[str, Any
         measures.Distances.ID: measures.distance_figures(joints),
         measures.Uncertainty.ID: measures.uncertainty_figures(joints),
     }
-    defining: dict[str, Declaring] = {**METRICS, **MEASURES, **DISTRIBUTIONS}
+    defining: dict[str, base.Declaring] = {**METRICS, **MEASURES, **DISTRIBUTIONS}
     left_out = undefined(defining, released.MEANINGS)
     left_out |= {measures.QueryError.ID: answers} if isinstance(answers, str) else {}
     dropped = table.rows - released.rows

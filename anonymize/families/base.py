@@ -19,16 +19,12 @@ from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
 from anonymize.recoding.appearance import NumberColumns
 from anonymize.records import dataclass
-from anonymize.report.data import Blocks
-from anonymize.report.passing import PassingText, exact_columns
+from anonymize.report import data, passing
 from anonymize.request import Request
 from anonymize.risk import Text
 from anonymize.spec import Spec
-from anonymize.table import OutputFile, Source, Table
-from anonymize.table.named import column
-from anonymize.table.scratch import Arrays
-from anonymize.verify import Check, SharedNumbers, Verdict, checks_of, text_of
-from anonymize.verify.kept import Derivation
+from anonymize.table import OutputFile, Source, Table, named, scratch
+from anonymize.verify import Check, SharedNumbers, Verdict, checks_of, kept, text_of
 from anonymize.verify.table import with_suppressed
 from anonymize.writing.columns import null_text, passing_column
 from anonymize.writing.rows import Written
@@ -113,7 +109,7 @@ class Draft(ABC):
         trees = {each.name: each.paths for each in self.table.sensitive if each.name in attributes}
         return [replace(check, tree=trees.get(check.attribute or "")) for check in checks]
 
-    def moved_to(self, arrays: Arrays) -> Draft:
+    def moved_to(self, arrays: scratch.Arrays) -> Draft:
         """The draft, with what it has of each row moved to where `arrays` are."""
         return self
 
@@ -143,12 +139,12 @@ class Draft(ABC):
         will all be looked at; `hidden`: those in which the spec may write suppressed cells as nothing."""
         return SharedNumbers(with_suppressed(self.table_text(files), self.request.spec, hidden), columns)
 
-    def passing_text(self, files: Files, shared: SharedNumbers | None = None) -> PassingText:
+    def passing_text(self, files: Files, shared: SharedNumbers | None = None) -> passing.PassingText:
         """What measures the columns that pass through, from the file as it was written. `shared`: what has been read of
         it."""
         shared, spec = self.numbers(files) if shared is None else shared, self.request.spec
         missing = spec.missing(files.table.format)
-        return PassingText(shared.frame, spec, self.columns, missing, self.units, shared=shared)
+        return passing.PassingText(shared.frame, spec, self.columns, missing, self.units, shared=shared)
 
     def verdict(self, files: Files, shared: SharedNumbers) -> Verdict:
         """What everything that is required comes to where rows that read the same are a class, whatever made them so.
@@ -165,7 +161,7 @@ class Draft(ABC):
                 null_missing=spec.missing(target.format).null,
                 missing_as=spec.privacy.missing,
                 normalize=spec.input.normalize,
-                exact=exact_columns(spec, self.columns),
+                exact=passing.exact_columns(spec, self.columns),
                 units=self.units,
                 numbers=NumberColumns.of(spec, target.format).names,
                 ordering=self._ordering(files),
@@ -185,8 +181,8 @@ class Draft(ABC):
         before, rows = pl.concat(list(source.batches(changed))), self.written.rows
         original = [passing_column(before[name].gather(rows), empty).cast(pl.String).alias(name) for name in changed]
         names = shared.frame.collect_schema().names()
-        others = shared.frame.select(column(name) for name in names if name not in changed)
-        frame = others.collect(engine="streaming").with_columns(original).select(map(column, names))
+        others = shared.frame.select(named.column(name) for name in names if name not in changed)
+        frame = others.collect(engine="streaming").with_columns(original).select(map(named.column, names))
         return SharedNumbers(frame.lazy(), ())
 
     def _ordering(self, files: Files) -> verify.Ordering | None:
@@ -199,7 +195,7 @@ class Draft(ABC):
         return verify.Ordering(self.columns, verify.CellTemplates.of(spec), judged=True, original=original)
 
     @abstractmethod
-    def blocks(self, files: Files, measured: Measured) -> Blocks:
+    def blocks(self, files: Files, measured: Measured) -> data.Blocks:
         """The blocks of the report that depend on the family."""
 
     @property
@@ -207,7 +203,7 @@ class Draft(ABC):
         """The rows, where they are nobody's."""
         return None
 
-    def derived(self, derivations: tuple[Derivation, ...]) -> tuple[Derivation, ...]:
+    def derived(self, derivations: tuple[kept.Derivation, ...]) -> tuple[kept.Derivation, ...]:
         """Which of the columns that follow from others give away something that the release does not show."""
         return derivations
 

@@ -20,20 +20,15 @@ from anonymize.metrics import View, utility
 from anonymize.privacy import Requirement, diversities
 from anonymize.publication import Files, ReleasePaths
 from anonymize.records import dataclass
+from anonymize.report import data, head, published
 from anonymize.report.codebook import codebook, columns_of
-from anonymize.report.data import LEAST_COUNT, Blocks, output_block, verdict_blocks
-from anonymize.report.head import order_warnings, unused
-from anonymize.report.published import bucket_verdict
 from anonymize.request import Request
 from anonymize.risk import guessing, merged, sampled
 from anonymize.spec import Spec
-from anonymize.table import SensitiveColumn, Table
-from anonymize.table.named import unnamed
+from anonymize.table import SensitiveColumn, Table, named
 from anonymize.table.write import check_table, refuse_uri
 from anonymize.verify import text_of
-from anonymize.writing import cell_ranks
-from anonymize.writing.columns import HeldColumn, hold_column, null_text, passing_column
-from anonymize.writing.rows import RowGroups, unclassed_frames
+from anonymize.writing import cell_ranks, columns, rows
 
 DEALT_OUT = "a value of the row's group, dealt out at random"
 """What the column of the sensitive attribute holds where it stands in the table; with two files it does not."""
@@ -77,16 +72,16 @@ class BucketizedDraft(Draft):
         table, buckets, form = self.table, self.buckets, files.table.format
         (column,) = table.sensitive
         names = [name for name in table.columns if name not in self.request.spec.identifiers]
-        dealt: dict[str, HeldColumn] = {}
+        dealt: dict[str, columns.HeldColumn] = {}
         if buckets.joined:  # the text of another row of the group
-            original = unnamed(pl.concat([batch[column.name] for batch in table.source.batches([column.name])]))
-            texts = passing_column(original, null_text(self.request.spec, table.source.format, form))
-            dealt[column.name] = hold_column(texts).of(np.maximum(buckets.mixed, 0))
+            original = named.unnamed(pl.concat([batch[column.name] for batch in table.source.batches([column.name])]))
+            texts = columns.passing_column(original, columns.null_text(self.request.spec, table.source.format, form))
+            dealt[column.name] = columns.hold_column(texts).of(np.maximum(buckets.mixed, 0))
         released = [name for name in names if name in dealt or name != column.name]
-        groups = RowGroups(buckets.name, buckets.group, buckets.count)
-        files.table.write(unclassed_frames(self.request, table, released, dealt, form, self.written, groups))
+        groups = rows.RowGroups(buckets.name, buckets.group, buckets.count)
+        files.table.write(rows.unclassed_frames(self.request, table, released, dealt, form, self.written, groups))
         for output in files.release[1:]:
-            empty = null_text(self.request.spec, files.source.format, output.format)
+            empty = columns.null_text(self.request.spec, files.source.format, output.format)
             values = _sensitive_table(buckets, column, empty if empty == "" else None)
             output.write(iter([values]))
 
@@ -94,24 +89,24 @@ class BucketizedDraft(Draft):
         """The text of the files, group by group."""
         texts = [text_of(output.part, output.format, output.separator) for output in files.release]
         group, form = self.request.options.group, files.table.format
-        verdict = bucket_verdict(self.request.spec, texts, form, group, self.requirements)
+        verdict = published.bucket_verdict(self.request.spec, texts, form, group, self.requirements)
         return Measured(replace(verdict, passing=self.passing_text(files).measured()), sampled(self.class_text(files)))
 
-    def blocks(self, files: Files, measured: Measured) -> Blocks:
+    def blocks(self, files: Files, measured: Measured) -> data.Blocks:
         """Groups lose rows, and how values go together; the quasi-identifiers lose nothing."""
         table, buckets = self.table, self.buckets
-        output = output_block(files.table, measured.verdict)
+        output = data.output_block(files.table, measured.verdict)
         output |= {"suppressed_rows": buckets.left_out, "dropped_rows": buckets.left_out, "suppressed_cells": 0}
         for each in files.release[1:]:
             output |= {"sensitive_path": each.name, "sensitive_sha256": each.sha256}
         lost = [np.zeros(buckets.count) for _ in table.attributes]
         view = View(table.attributes, lost, lost, buckets.sizes, buckets.left_out, buckets.l, None, table.weights)
-        blocks = verdict_blocks(measured.verdict)
+        blocks = data.verdict_blocks(measured.verdict)
         risk = merged(blocks["risk"], measured.by_weights)
         sensitive = table.sensitive[0].name
         if not self.request.public:
             risk |= {"attacker": {sensitive: _attacker(table, buckets)}}
-        return Blocks(
+        return data.Blocks(
             output=output,
             measured=blocks | {"risk": risk},
             utility=utility(view),
@@ -132,7 +127,7 @@ class BucketizedDraft(Draft):
         table, groups = self.table.as_read, self.buckets.group
         codes = {each.name: each.codes for each in table.attributes}
         sides = BothSides.of_groups(table, self.request.spec, groups, codes, table.sensitive[0].codes)
-        return fidelity(sides, LEAST_COUNT, values=self.request.show_values)
+        return fidelity(sides, data.LEAST_COUNT, values=self.request.show_values)
 
 
 def _sensitive_table(buckets: Bucketized, column: SensitiveColumn, empty: str | None) -> pl.DataFrame:
@@ -164,7 +159,7 @@ def _attacker(table: Table, buckets: Bucketized) -> guessing.Guesses:
 
 
 def _warnings(request: Request, table: Table, buckets: Bucketized) -> list[Caution]:
-    warnings = [*table.warnings, *unused(request), *order_warnings(request.spec)]
+    warnings = [*table.warnings, *head.unused(request), *head.order_warnings(request.spec)]
     if request.seed is not None:
         said = "groups were drawn with a given seed: anybody who knows it and the table's order can draw them again"
         warnings.append(Caution.of(said, "release without `--seed`"))

@@ -7,8 +7,7 @@ from anonymize.domain.numeric import included
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import MODELS
 from anonymize.request import Request
-from anonymize.spec import Spec
-from anonymize.spec.base import Means
+from anonymize.spec import Spec, base
 
 
 def check_request(request: Request) -> None:
@@ -37,7 +36,7 @@ def check_needs(request: Request) -> None:
         raise UsageError(_unable(request, ("unit",), "`unit`: {} counts rows, not individuals", "units"))
     if not algorithm.NEEDS.populations:
         for index, entry in enumerate(spec.privacy.models):
-            if entry.parameters.given(Means.POPULATION) is not None:
+            if entry.parameters.given(base.Means.POPULATION) is not None:
                 message = f"{entry.model}: {{}} does not look up people in a population"
                 raise UsageError(_unable(request, ("privacy", "models", index), message, "populations"))
     if not algorithm.NEEDS.family.unmerged:

@@ -18,8 +18,7 @@ from anonymize.declared import declared
 from anonymize.domain.cells import CellKind, cells_of, members
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import Caution, UsageError, have
-from anonymize.families import steps
-from anonymize.families.base import Draft, Measured
+from anonymize.families import base, steps
 from anonymize.fidelity import BothSides, fidelity
 from anonymize.judging import Judge, withheld
 from anonymize.meaning import Manifest
@@ -29,25 +28,14 @@ from anonymize.privacy import Requirement
 from anonymize.publication import SAVE_RECODING, Files
 from anonymize.recoding import Levels, Recoding, Released
 from anonymize.records import dataclass
+from anonymize.report import data
 from anonymize.report import head as cautions
 from anonymize.report.codebook import FileCells, codebook, columns_of, generalized
-from anonymize.report.data import (
-    LEAST_COUNT,
-    Blocks,
-    defined,
-    left_out_warnings,
-    output_block,
-    required_size,
-    verdict_blocks,
-    with_heights,
-)
 from anonymize.report.passing import PASSING
 from anonymize.request import Request
-from anonymize.risk import Sizes, Text, merged, sampled, sizes_before
-from anonymize.risk.records import candidate_rows
+from anonymize.risk import Sizes, Text, merged, records, sampled, sizes_before
 from anonymize.spec import Spec
-from anonymize.table import Table
-from anonymize.table.scratch import Arrays, copied
+from anonymize.table import Table, scratch
 from anonymize.writing.columns import PIECE
 from anonymize.writing.rows import frames
 
@@ -64,7 +52,7 @@ class OriginalFigures:
 
 
 @dataclass(frozen=True)
-class ClassedDraft(Draft):
+class ClassedDraft(base.Draft):
     """Rows with the class that each is in. `drop`: suppressed rows are left out."""
 
     recoding: Recoding
@@ -99,11 +87,11 @@ class ClassedDraft(Draft):
         released = recoding.render(result, table, request.spec.output, drop=drop, threads=threads)
         return cls(request, requirements, table, result, released, drop)
 
-    def moved_to(self, arrays: Arrays) -> ClassedDraft:
+    def moved_to(self, arrays: scratch.Arrays) -> ClassedDraft:
         """The draft, with the class of each row and the rows of regions moved to where `arrays` are."""
         if arrays is np.empty:
             return self
-        released = replace(self.released, class_of=copied(self.class_of, arrays))
+        released = replace(self.released, class_of=scratch.copied(self.class_of, arrays))
         return replace(self, released=released, recoding=self.recoding.moved_to(arrays))
 
     @property
@@ -134,7 +122,7 @@ class ClassedDraft(Draft):
         pieces = frames(self.request, self.table, self._relabelled, target.format, written, target.separator)
         target.write(ahead(pieces, request.threads if self.table.rows > PIECE else 1))
 
-    def measure(self, files: Files) -> Measured:
+    def measure(self, files: Files) -> base.Measured:
         """The text of the table, class by class; what passes through is measured meanwhile, from the same reading."""
         names = [name for columns in self.columns.values() for name in columns]
         shared = self.numbers(files, self._looked_at(names), names)
@@ -145,25 +133,27 @@ class ClassedDraft(Draft):
         spec, verdict = self.request.spec, self.verdict(files, shared)
         verdict = verify.measure_codes(verdict, shared.frame, spec, declared(spec, self.columns, files.source.scan()))
         verdict = replace(text.with_combinations(verdict), passing=passing())
-        return Measured(verdict, sampled(self.class_text(files)), shared.texts_of(names))
+        return base.Measured(verdict, sampled(self.class_text(files)), shared.texts_of(names))
 
     def text(self, files: Files) -> Text:
         """The rows as they are released."""
         return self.class_text(files)
 
-    def blocks(self, files: Files, measured: Measured) -> Blocks:
+    def blocks(self, files: Files, measured: base.Measured) -> data.Blocks:
         """The figures of the classes, next to those of the input."""
         spec, released, original = self.request.spec, self.released, self._original()
-        blocks = verdict_blocks(measured.verdict)
-        risk = merged(blocks["risk"], measured.by_weights) | defined({"candidates": original.candidates})
+        blocks = data.verdict_blocks(measured.verdict)
+        risk = merged(blocks["risk"], measured.by_weights) | data.defined({"candidates": original.candidates})
         rows = {"suppressed_rows": released.suppressed_rows, "dropped_rows": released.dropped_rows}
         cells = FileCells(spec, measured.texts)
         meanings = generalized(cells, self.columns, labels=self.recoding.labelled)
-        return Blocks(
-            output=output_block(files.table, measured.verdict) | rows | {"suppressed_cells": self._suppressed_cells()},
+        return data.Blocks(
+            output=data.output_block(files.table, measured.verdict)
+            | rows
+            | {"suppressed_cells": self._suppressed_cells()},
             measured=blocks | {"risk": risk},
             utility=self._utility(),
-            recoding=with_heights(self.table.attributes, self.recoding.summary()),
+            recoding=data.with_heights(self.table.attributes, self.recoding.summary()),
             warnings=self._warnings(measured.verdict),
             distributions=original.distributions,
             codebook=codebook(spec, columns_of(files.table), meanings, cells),
@@ -180,7 +170,7 @@ class ClassedDraft(Draft):
             loss=released.loss,
             sizes=released.sizes,
             suppressed_rows=released.suppressed_rows,
-            k=required_size(self.requirements),
+            k=data.required_size(self.requirements),
             levels=None if vector is None else list(zip(vector, heights, strict=True)),
             weights=table.weights,
             partition=self.recoding.regions,
@@ -222,7 +212,7 @@ class ClassedDraft(Draft):
             shuffled = "the rows were shuffled with a given seed: anybody who knows it can undo the shuffle"
             warnings.append(Caution.of(shuffled, "release without `--seed`, or with `output: {row_order: sorted}`"))
         keeps = "`--suppression 0` generalizes them as well"
-        warnings += left_out_warnings(spec, self.released.dropped_rows, keeps)
+        warnings += data.left_out_warnings(spec, self.released.dropped_rows, keeps)
         if self.recoding.labelled:
             warnings += cautions.of_labels(spec, request.algorithm, sets=self.recoding.SETS)
         warnings += [*cautions.late(self.recoding.summary()), *cautions.ambiguous(spec, table.attributes)]
@@ -244,11 +234,11 @@ class ClassedDraft(Draft):
 
     def _figures_of_input(self) -> OriginalFigures:
         request, read = self.request, self.table.as_read
-        smallest = max(required_size(self.requirements), LEAST_COUNT)
+        smallest = max(data.required_size(self.requirements), data.LEAST_COUNT)
         sides = BothSides.of(read, self.released, request.spec)
         distributions = fidelity(sides, smallest, values=request.show_values) if request.reports else {}
         may_overlap = self.recoding.regions is not None
-        candidates = candidate_rows(request.spec, self.table, self.released) if may_overlap else {}
+        candidates = records.candidate_rows(request.spec, self.table, self.released) if may_overlap else {}
         return OriginalFigures(distributions, sizes_before(read), candidates)
 
     @property

@@ -23,17 +23,13 @@ from anonymize.metrics import METRICS, undefined
 from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
 from anonymize.records import dataclass
+from anonymize.report import data, head
 from anonymize.report.codebook import codebook, columns_of
-from anonymize.report.data import Blocks, left_out_warnings, output_block, verdict_blocks
-from anonymize.report.head import beside_steps, order_warnings, unused
 from anonymize.request import Request
 from anonymize.risk import Text, merged, sampled
-from anonymize.spec import Spec
-from anonymize.spec.columns import WITHHELD
-from anonymize.table import Table
-from anonymize.table.named import column
-from anonymize.verify import Verdict
-from anonymize.verify.kept import Derivation
+from anonymize.spec import Spec, columns
+from anonymize.table import Table, named
+from anonymize.verify import Verdict, kept
 from anonymize.verify.table import with_suppressed
 from anonymize.writing.rows import RowGroups, unclassed_frames
 
@@ -111,7 +107,7 @@ class PerturbedDraft(Draft):
     def write(self, files: Files) -> None:
         """The table."""
         roles = self.request.spec.roles()
-        names = [name for name in self.table.columns if roles[name] not in WITHHELD]
+        names = [name for name in self.table.columns if roles[name] not in columns.WITHHELD]
         groups = None if self.left_out is None else RowGroups(None, -self.left_out.astype(np.int32), 1)
         form = files.table.format
         files.table.write(unclassed_frames(self.request, self.table, names, {}, form, self.written, groups))
@@ -134,7 +130,7 @@ class PerturbedDraft(Draft):
         """All but those that are left out."""
         return None if self.left_out is None else pl.Series(~self.left_out)
 
-    def derived(self, derivations: tuple[Derivation, ...]) -> tuple[Derivation, ...]:
+    def derived(self, derivations: tuple[kept.Derivation, ...]) -> tuple[kept.Derivation, ...]:
         """Derivations from columns that a step changes: what is not treated is there to be read anyway."""
         return tuple(each for each in derivations if self.request.spec.treated.keys() & set(each.sources))
 
@@ -147,8 +143,8 @@ class PerturbedDraft(Draft):
         spec, names = self.request.spec, _suppressed(self.request.spec)
         if not names:
             return {}
-        read = with_suppressed(self.table_text(files).select(map(column, names)), spec, names)
-        cells = read.select((column(name).cast(pl.String) == str(spec.output.suppressed)).sum() for name in names)
+        read = with_suppressed(self.table_text(files).select(map(named.column, names)), spec, names)
+        cells = read.select((named.column(name).cast(pl.String) == str(spec.output.suppressed)).sum() for name in names)
         return {name: int(number) for name, number in cells.collect(engine="streaming").row(0, named=True).items()}
 
     def _utility(self, hidden: Mapping[str, int]) -> dict[str, Any]:
@@ -165,25 +161,25 @@ class PerturbedDraft(Draft):
         """The rows as they are released; None where there are no quasi-identifiers."""
         return self.class_text(files) if self.request.spec.quasi_identifiers else None
 
-    def blocks(self, files: Files, measured: Measured) -> Blocks:
+    def blocks(self, files: Files, measured: Measured) -> data.Blocks:
         """No cell is generalized, and no row left out but such as are suppressed as a whole."""
-        spec, blocks, dropped = self.request.spec, verdict_blocks(measured.verdict), self._dropped
+        spec, blocks, dropped = self.request.spec, data.verdict_blocks(measured.verdict), self._dropped
         rows = {"suppressed_rows": measured.verdict.suppressed_rows + dropped, "dropped_rows": dropped}
         hidden = self._hidden(files)
         risk = merged(blocks.get("risk", {}), measured.by_weights)
         kinds = frozenset(entry.KIND for entry in spec.treatments)
-        return Blocks(
-            output=output_block(files.table, measured.verdict) | rows | {"suppressed_cells": sum(hidden.values())},
+        return data.Blocks(
+            output=data.output_block(files.table, measured.verdict) | rows | {"suppressed_cells": sum(hidden.values())},
             measured=blocks | ({"risk": risk} if risk else {}),
             utility=self._utility(hidden),
             left_out=undefined({**METRICS, **DISTRIBUTIONS}, kinds),
             recoding=Unchanged().summary(),
             warnings=[
                 *self.table.warnings,
-                *unused(self.request),
-                *order_warnings(spec),
-                *beside_steps(spec, measured.verdict.cautions),
-                *left_out_warnings(spec, dropped, "`small: pool` of the step, or a lower k, keeps more of them"),
+                *head.unused(self.request),
+                *head.order_warnings(spec),
+                *head.beside_steps(spec, measured.verdict.cautions),
+                *data.left_out_warnings(spec, dropped, "`small: pool` of the step, or a lower k, keeps more of them"),
             ],
             codebook=codebook(spec, columns_of(files.table), {}),
         )

@@ -13,8 +13,7 @@ from anonymize import verify
 from anonymize.algorithms.randomize import Distorted, Randomized
 from anonymize.channels.problem import epsilon
 from anonymize.errors import Caution, UnsafeError, UsageError
-from anonymize.families.base import Draft, Measured
-from anonymize.families.checks import refuse_seed
+from anonymize.families import base, checks
 from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.files import parameters_beside
 from anonymize.meaning import Manifest
@@ -22,9 +21,8 @@ from anonymize.metrics import DRAWN, METRICS, undefined
 from anonymize.privacy import Requirement, disclosure, disclosures
 from anonymize.publication import Files, ReleasePaths
 from anonymize.records import dataclass
+from anonymize.report import data, head
 from anonymize.report.codebook import codebook, columns_of
-from anonymize.report.data import Blocks, output_block, verdict_blocks
-from anonymize.report.head import TableSource, order_warnings, unused
 from anonymize.request import Request
 from anonymize.risk import guessing
 from anonymize.spec import Spec
@@ -37,7 +35,7 @@ from anonymize.writing.rows import unclassed_frames
 
 
 @dataclass(frozen=True)
-class RandomizedDraft(Draft):
+class RandomizedDraft(base.Draft):
     """Rows with distorted values. `parameters`: the text of the recipient's file."""
 
     distorted: Randomized
@@ -54,7 +52,7 @@ class RandomizedDraft(Draft):
 
         Raises UsageError for a release that could be undone, and would be published.
         """
-        refuse_seed(request)
+        checks.refuse_seed(request)
         if request.manifest is not None and request.options.parameters:
             raise UsageError("--manifest and --parameters name the same file: give one of them")
         output, parameters = str(request.output), request.manifest or str(request.options.parameters)
@@ -103,7 +101,7 @@ class RandomizedDraft(Draft):
         for output in files.texts:
             output.write_text(self.parameters + "\n")
 
-    def measure(self, files: Files) -> Measured:
+    def measure(self, files: Files) -> base.Measured:
         """The text of the table and of the parameters, against the values before the distortion.
 
         Raises UnsafeError where the table cannot have come about by these parameters.
@@ -114,9 +112,9 @@ class RandomizedDraft(Draft):
         verdict, wrong = measure_distorted(self.table_text(files), original, parameters, bounds)
         if wrong:
             raise UnsafeError(wrong)
-        return Measured(replace(verdict, passing=self.passing_text(files).measured()))
+        return base.Measured(replace(verdict, passing=self.passing_text(files).measured()))
 
-    def blocks(self, files: Files, measured: Measured) -> Blocks:
+    def blocks(self, files: Files, measured: base.Measured) -> data.Blocks:
         """The success of an ordinary attacker is measured by the original, and is nobody else's to know."""
         blocks = distorted_blocks(
             self.request.spec, self.distorted, files.table, columns_of(files.table), measured.verdict
@@ -143,13 +141,13 @@ class RandomizedDraft(Draft):
 
 
 def distorted_blocks(
-    spec: Spec, distorted: Randomized, output: OutputFile | TableSource, columns: list[str], verdict: Verdict
-) -> Blocks:
+    spec: Spec, distorted: Randomized, output: OutputFile | head.TableSource, columns: list[str], verdict: Verdict
+) -> data.Blocks:
     """The blocks of a distorted release of some columns, wherever it was made: no row is lost, and the metrics of
     generalized cells do not apply."""
-    return Blocks(
-        output=output_block(output, verdict) | dict.fromkeys(("suppressed_rows", "suppressed_cells"), 0),
-        measured=verdict_blocks(verdict),
+    return data.Blocks(
+        output=data.output_block(output, verdict) | dict.fromkeys(("suppressed_rows", "suppressed_cells"), 0),
+        measured=data.verdict_blocks(verdict),
         utility={},
         left_out=undefined(METRICS, DRAWN),
         recoding=distorted.summary(),
@@ -175,7 +173,7 @@ def bounds_of(columns: Sequence[Distorted], requirements: Sequence[Requirement])
 
 def _warnings(request: Request, table: Table, distorted: Randomized, *, written: bool) -> list[Caution]:
     """`written`: the parameters have a file."""
-    warnings = [*table.warnings, *distorted.warnings, *unused(request), *order_warnings(request.spec)]
+    warnings = [*table.warnings, *distorted.warnings, *head.unused(request), *head.order_warnings(request.spec)]
     if distorted.seeded:
         said = "unsafe to publish: the values were drawn with a given seed, and anybody who knows it can undo them"
         warnings.append(Caution.of(said, "release without `--seed`"))

@@ -8,8 +8,7 @@ import polars as pl
 from anonymize import privacy, verify
 from anonymize.algorithms.safepub import SampledRows
 from anonymize.classes import Ints
-from anonymize.dp.mechanisms import require
-from anonymize.dp.published import check_public
+from anonymize.dp import mechanisms, published
 from anonymize.errors import Problem, UnsafeError, UsageError, refuse
 from anonymize.families.base import Draft, Measured
 from anonymize.meaning import Manifest
@@ -60,13 +59,13 @@ class SampledDraft(Draft):
         problems += [Problem(f"safepub: {message}") for message, present in refused.items() if present]
         if problems:
             raise UsageError(problems)
-        check_public(spec)
+        published.check_public(spec)
         return privacy.requirements_if_any(spec)
 
     @staticmethod
     def paths(request: Request) -> ReleasePaths:
         """One table. Raises UsageError where a seed, or a limit on memory, is given, and without opendp."""
-        require()
+        mechanisms.require()
         refused = {
             "--seed: what protects is that nobody can draw the same again": request.seed is not None,
             "--memory-limit: safepub holds the quasi-identifiers in memory": request.memory_limit is not None,

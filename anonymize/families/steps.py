@@ -14,23 +14,19 @@ import numpy as np
 import polars as pl
 
 from anonymize import verify
-from anonymize.algorithms import ALGORITHMS, Context
-from anonymize.algorithms.deadline import INTERRUPTED, ended_by, ends_early
+from anonymize.algorithms import ALGORITHMS, Context, deadline
 from anonymize.dp.ledger import Ledger
 from anonymize.dp.mechanisms import ROW, Charge, sentence
 from anonymize.errors import Caution, InfeasibleError, OwnNote, Problem, UnsafeError
 from anonymize.families.base import Draft, Measured
 from anonymize.judging import check_protected
-from anonymize.meaning import Manifest
-from anonymize.meaning.kinds import Changed
+from anonymize.meaning import Manifest, kinds
 from anonymize.parallel import meanwhile, worth
 from anonymize.privacy import MODELS, Requirement
 from anonymize.publication import SAVE_RISK, Committing, Files
 from anonymize.recoding import SearchResult
 from anonymize.records import dataclass
-from anonymize.report import Clock
-from anonymize.report.codebook import originals, sample
-from anonymize.report.data import Blocks
+from anonymize.report import Clock, codebook, data
 from anonymize.report.passing import derived
 from anonymize.report.published import Published, PublishedFile
 from anonymize.request import Request
@@ -117,8 +113,8 @@ def search(
     )
     try:
         result = ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
-        late = ends_early(request.options) and ended_by() == INTERRUPTED
-        return result.interrupted(INTERRUPTED) if late else result
+        late = deadline.ends_early(request.options) and deadline.ended_by() == deadline.INTERRUPTED
+        return result.interrupted(deadline.INTERRUPTED) if late else result
     except InfeasibleError as error:
         raise InfeasibleError([*error.problems, *_looking_alike(table, requirements)]) from None
     except KeyboardInterrupt as interruption:
@@ -202,7 +198,7 @@ def published(request: Request, files: Files, manifest: Manifest) -> Published:
     return Published(released, spec, manifest, request.algorithm, request.options)
 
 
-def with_sample(draft: Draft, files: Files, measured: Measured) -> Blocks:
+def with_sample(draft: Draft, files: Files, measured: Measured) -> data.Blocks:
     """The blocks of a release with the risk of individuals, with a few of its rows where the report has a file, and
     where values may be shown the same rows of the original. Invented rows are the public's, and say nothing here."""
     blocks = _with_individuals(draft, files, draft.blocks(files, measured))
@@ -212,15 +208,15 @@ def with_sample(draft: Draft, files: Files, measured: Measured) -> Blocks:
     categorical = [each for each in table.as_read.attributes if each.domain.kind == "categorical"]
     leaves = {each.name: each.domain.leaf_text() for each in categorical}
     values, rows = request.show_values, draft.written.rows
-    block, places = sample(draft.table_text(files), request.spec, leaves, values=values)
+    block, places = codebook.sample(draft.table_text(files), request.spec, leaves, values=values)
     if not block or not values or len(rows) <= max(places):
         return replace(blocks, sample=block)
     names = [*request.spec.quasi_identifiers, *block["columns"]]
-    original = originals(files.source.scan(), names, [int(rows[place]) for place in places])
+    original = codebook.originals(files.source.scan(), names, [int(rows[place]) for place in places])
     return replace(blocks, sample=block | {"original": original})
 
 
-def _with_individuals(draft: Draft, files: Files, blocks: Blocks) -> Blocks:
+def _with_individuals(draft: Draft, files: Files, blocks: data.Blocks) -> data.Blocks:
     """The blocks with the risk of individuals by all of their rows, where several may be about one."""
     risk = blocks.measured.get("risk", {})
     if draft.table.units is None or "threshold" not in risk:
@@ -338,7 +334,7 @@ def _charged(ledger: Ledger, charge: Charge, commit: Committing, outputs: Sequen
     commit(outputs)
 
 
-def local_epsilons(own: Mapping[str, float | None], meanings: Mapping[str, Changed]) -> dict[str, float | None]:
+def local_epsilons(own: Mapping[str, float | None], meanings: Mapping[str, kinds.Changed]) -> dict[str, float | None]:
     """By column, the epsilon of values that are distorted one by one: by the family's `own` account, and as steps of
     `treatments` change them; None for one without bound."""
     steps = {name: each.details.get("epsilon") for name, each in meanings.items() if each.kind == "channel"}

@@ -15,23 +15,18 @@ from anonymize.errors import Caution, Problem, SpecError, UnsafeError, refuse
 from anonymize.families.base import Draft, Measured
 from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.files import manifest_beside
-from anonymize.meaning import Manifest
-from anonymize.meaning.kinds import Named
+from anonymize.meaning import Manifest, kinds
 from anonymize.metrics import METRICS, undefined
 from anonymize.places import is_uri
 from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
 from anonymize.records import dataclass
+from anonymize.report import data, head, published
 from anonymize.report.codebook import codebook, columns_of
-from anonymize.report.data import Blocks, output_block, verdict_blocks
-from anonymize.report.head import unused
-from anonymize.report.published import differential_block
 from anonymize.request import Request
 from anonymize.spec import Spec
-from anonymize.table.forms import CSV
-from anonymize.table.named import column
-from anonymize.verify import Verdict
-from anonymize.verify.synthetic import SyntheticManifest
+from anonymize.table import forms, named
+from anonymize.verify import Verdict, synthetic
 
 INVENTED = "invented"
 """What every column means."""
@@ -107,12 +102,12 @@ class SyntheticDraft(Draft):
 
     def manifest(self, files: Files) -> Manifest:
         """Every column is invented; and how."""
-        return Manifest(dict.fromkeys(self.made.frame.columns, Named(INVENTED)), synthetic=self.made.block)
+        return Manifest(dict.fromkeys(self.made.frame.columns, kinds.Named(INVENTED)), synthetic=self.made.block)
 
     @cached_property
-    def declared(self) -> SyntheticManifest:
+    def declared(self) -> synthetic.SyntheticManifest:
         """What the manifest says, as the check reads it."""
-        return SyntheticManifest.of(self.made.block)
+        return synthetic.SyntheticManifest.of(self.made.block)
 
     @property
     def drawn(self) -> verify.Spent:
@@ -130,9 +125,9 @@ class SyntheticDraft(Draft):
         spec, form, frame = self.request.spec, files.table.format, self.made.frame
         signs = {name: spec.notation(name).decimal for name in frame.columns}
         frame = frame.with_columns(
-            column(name).str.replace(".", sign, literal=True) for name, sign in signs.items() if sign != "."
+            named.column(name).str.replace(".", sign, literal=True) for name, sign in signs.items() if sign != "."
         )
-        text = spec.missing(form).text if form in CSV else ""
+        text = spec.missing(form).text if form in forms.CSV else ""
         frame = frame if not text else frame.fill_null(text)
         files.table.write(iter([frame]))
 
@@ -146,16 +141,16 @@ class SyntheticDraft(Draft):
             raise UnsafeError(wrong)
         return Measured(Verdict(len(self.made.frame), 0, (), {}, {}))
 
-    def blocks(self, files: Files, measured: Measured) -> Blocks:
+    def blocks(self, files: Files, measured: Measured) -> data.Blocks:
         """What was spent, first of all; nothing of the input is in them but what that paid for."""
-        first = differential_block(self.made.block)
-        return Blocks(
-            output=output_block(files.table, measured.verdict),
-            measured={"differential": first, **verdict_blocks(measured.verdict)},
+        first = published.differential_block(self.made.block)
+        return data.Blocks(
+            output=data.output_block(files.table, measured.verdict),
+            measured={"differential": first, **data.verdict_blocks(measured.verdict)},
             utility={},
             left_out=undefined({**METRICS, **DISTRIBUTIONS}, {INVENTED}),
             recoding=self.made.summary(),
-            warnings=[*self.table.warnings, *unused(self.request), *warnings(self.made.block)],
+            warnings=[*self.table.warnings, *head.unused(self.request), *warnings(self.made.block)],
             codebook=codebook(self.request.spec, columns_of(files.table), self.made.meanings()),
         )
 

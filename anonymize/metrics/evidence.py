@@ -12,8 +12,7 @@ import numpy as np
 
 from anonymize.classes import Floats, Integers, Ints, mixed_radix
 from anonymize.domain import GappedColumns, LeafSets
-from anonymize.metrics import distributions
-from anonymize.metrics.joint import Joint
+from anonymize.metrics import distributions, joint
 from anonymize.metrics.queries import Queries
 from anonymize.records import dataclass
 from anonymize.table import Table
@@ -61,7 +60,7 @@ class Evidence:
         return LeafSets(self.first[:, index], self.last[:, index], self.gapped.get(index))
 
     @property
-    def joints(self) -> dict[str, Joint]:
+    def joints(self) -> dict[str, joint.Joint]:
         """The joint table of the quasi-identifiers with each column that passes through, by its name."""
         return {name: OfClasses(self, name, shared) for name, shared in self.shared.items()}
 

@@ -18,8 +18,7 @@ from anonymize.metrics.evidence import Evidence, OfClasses, OriginalMeasure
 from anonymize.metrics.joint import MOST_CELLS, Joint
 from anonymize.metrics.queries import Queries
 from anonymize.metrics.queries.answers import counted, estimated
-from anonymize.table import Selection, Table
-from anonymize.table.columns import CodedColumn
+from anonymize.table import Selection, Table, columns
 
 
 class AverageClassSize:
@@ -37,7 +36,7 @@ class AverageClassSize:
         return float(evidence.sizes.mean()) if len(evidence.sizes) else None
 
 
-def _figures_of_target(column: CodedColumn, evidence: Evidence) -> dict[str, float]:
+def _figures_of_target(column: columns.CodedColumn, evidence: Evidence) -> dict[str, float]:
     if not len(column.codes):
         return {}
     one = np.zeros(len(column.codes), np.int64)

@@ -45,9 +45,8 @@ from typing import Literal
 import numpy as np
 
 from anonymize.classes import Bools, Codes, Floats, Ints, Runs
-from anonymize.domain.generalization import Generalization, in_force
+from anonymize.domain import generalization, taxonomy
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.taxonomy import Taxonomy
 from anonymize.metrics.base import Metric, View
 from anonymize.spec import Rule
 from anonymize.table import Attribute, Table
@@ -222,15 +221,15 @@ def spread_share(attribute: Attribute) -> Floats:
     return np.asarray(total / (spans @ rows)) if total else np.ones(len(spans))
 
 
-def node_share(hierarchy: Taxonomy) -> Floats:
+def node_share(hierarchy: taxonomy.Taxonomy) -> Floats:
     """(levels,) nodes of each level over leaves."""
     changes = np.count_nonzero(np.diff(hierarchy.levels, axis=1), axis=1)
     return np.asarray((changes + 1) / hierarchy.size)
 
 
-def kept_share(over: Generalization, rules: Sequence[Rule]) -> Floats:
+def kept_share(over: generalization.Generalization, rules: Sequence[Rule]) -> Floats:
     """(levels,) importance of the rules that each level keeps over that of all; 1 without rules."""
-    effective = in_force(rules, over)
+    effective = generalization.in_force(rules, over)
     if not effective:
         return np.ones(over.hierarchy.height + 1)
     importance = np.array([rule.importance for rule in effective])

@@ -12,9 +12,9 @@ one attribute: several attributes that depend on each other, several rows of one
 same rows amplify more.
 
 Formula: gamma < rho2 (1 - rho1) / (rho1 (1 - rho2)), where gamma is the largest amplification by the distortion P: the
-largest P(v | u) / P(v | u') over released values v and possible true values u, u'. With randomized response over d
-values gamma is p / q, q = (1 - p) / (d - 1). Measured: gamma rho1 / (1 - rho1 + gamma rho1), which rho2 has to exceed;
-1 where p is 1. Equality is not enough.
+largest P(v | u) / P(v | u') over released values v and possible true values u, u'. Where a value of d is kept with
+probability p, and becomes each other one with q = (1 - p) / (d - 1), gamma is p / q. Measured: gamma rho1 / (1 - rho1 +
+gamma rho1), which rho2 has to exceed; 1 where p is 1. Equality is not enough.
 
 Parameters: `rho1`, `rho2` (probabilities, above 0 and below 1; rho1 below rho2).
 

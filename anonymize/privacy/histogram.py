@@ -15,8 +15,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from anonymize.classes import Runs, concatenated_ranges, first_of_each
 from anonymize.records import dataclass
-from anonymize.spec.base import Means, ModelParameters
-from anonymize.spec.notation import as_number, normalized
+from anonymize.spec import base, notation
 
 if TYPE_CHECKING:
     from anonymize.table import SensitiveColumn
@@ -42,19 +41,19 @@ Text = Annotated[str, BeforeValidator(_as_text), WithJsonSchema({"type": ["strin
 Values: TypeAlias = Annotated[
     tuple[Text, ...] | None,
     Field(min_length=1, description="the sensitive values that are protected; every value where it is left out"),
-    Means.PROTECTED,
+    base.Means.PROTECTED,
 ]
 """The type of a model's parameter `values`."""
 
 
 def readings(value: str) -> set[str]:
     """The texts of a column that are this value of the spec: as it stands, and as values are compared."""
-    return {value, normalized(value)}
+    return {value, notation.normalized(value)}
 
 
 def finite(text: str) -> float | None:
     """A text as a finite number; None where it is not one."""
-    number = as_number(text)
+    number = notation.as_number(text)
     return number if number is not None and math.isfinite(number) else None
 
 
@@ -76,9 +75,9 @@ def absent(names: Names, values: Iterable[str]) -> list[str]:
     return [value for value in values if present.isdisjoint(readings(value))]
 
 
-def values_of(parameters: ModelParameters) -> tuple[str, ...] | None:
+def values_of(parameters: base.ModelParameters) -> tuple[str, ...] | None:
     """The values that parameters restrict a model to; None where all are protected, if some by other limits."""
-    return cast("tuple[str, ...] | None", parameters.given(Means.PROTECTED))
+    return cast("tuple[str, ...] | None", parameters.given(base.Means.PROTECTED))
 
 
 # --- histogram --------------------------------------------------------------------------------------------------------

@@ -43,9 +43,8 @@ import numpy as np
 from pydantic import Field
 
 from anonymize.classes import Bools
-from anonymize.privacy import base
+from anonymize.privacy import base, uniques
 from anonymize.privacy.groups import Groups
-from anonymize.privacy.uniques import share_of_uniques
 
 
 class Parameters(base.Parameters):
@@ -68,7 +67,7 @@ class PopulationUniquesModel(base.Model):
 
     def achieved(self, measured: base.Measured, parameters: Parameters) -> base.Achieved:
         sizes = measured[measured > 0].astype(np.int64)
-        share = share_of_uniques(sizes, parameters.fraction, parameters.estimator)[0] if sizes.size else None
+        share = uniques.share_of_uniques(sizes, parameters.fraction, parameters.estimator)[0] if sizes.size else None
         return {"share": share, "fraction": parameters.fraction, "estimator": parameters.estimator}
 
 

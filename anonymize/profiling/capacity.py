@@ -19,9 +19,8 @@ from anonymize.profiling.measure import Hashes, Pieces
 from anonymize.recoding import Recoding
 from anonymize.records import dataclass
 from anonymize.spec import Spec, override
-from anonymize.table import Source, read
+from anonymize.table import Source, named, read
 from anonymize.table.files import spooled
-from anonymize.table.named import column
 
 # --- columns together -------------------------------------------------------------------------------------------------
 # How many rows are alone with what they say in several columns, by hashes of these that are mixed into one.
@@ -143,7 +142,7 @@ def costs(spec: Spec, sample: pl.DataFrame, ks: Sequence[int] = KS) -> list[Loss
     rest: dict[str, Any] = {"identifiers": (), "sensitive": {}, "insensitive": (), "undecided": (), "others": "error"}
     rest |= {"sampling_weight": None}
     reduced = spec.reading(path=None, encoding="utf8", header=True, separator=",").model_copy(update=rest)
-    sampled = sample.select(column(name) for name in [*spec.quasi_identifiers, *filter(None, [spec.unit])])
+    sampled = sample.select(named.column(name) for name in [*spec.quasi_identifiers, *filter(None, [spec.unit])])
     with _as_file(sampled) as path, Source.open(reduced, path) as source:
         table = read(reduced, source)
     algorithm, costs_by_k = ALGORITHMS["mondrian"], []

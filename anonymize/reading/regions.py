@@ -18,11 +18,10 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints
-from anonymize.domain import Gapped, LeafSets
+from anonymize.domain import Gapped, LeafSets, taxonomy
 from anonymize.domain.cells import CellFormat, CellKind, ReadCells, numbers, read_cells
 from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
 from anonymize.parallel import mapped, worth
 from anonymize.reading import CategoryReader, LabelledNodes
@@ -359,7 +358,7 @@ class _Numbers:
 
 class _Categories:
     def __init__(self, texts: DistinctTexts) -> None:
-        assert isinstance(texts.attribute.domain, Taxonomy)
+        assert isinstance(texts.attribute.domain, taxonomy.Taxonomy)
         self.texts, self.domain = texts, texts.attribute.domain
         reader = CategoryReader(self.domain, texts.nodes, texts.missing, texts.output.categorical)
         pairs = zip(texts.cells.kind.tolist(), texts.low, texts.high, strict=True)

@@ -15,13 +15,11 @@ from anonymize.classes import Floats, Partition, mixed_radix, run_starts
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.parallel import mapped, meanwhile, worth
-from anonymize.recoding.appearance import Appearance, CategoricalRegions, NumericRegions
+from anonymize.recoding import appearance, spans
 from anonymize.recoding.columns import CutTree, Released
-from anonymize.recoding.spans import Tails
 from anonymize.records import dataclass
 from anonymize.spec import Output, Spec
-from anonymize.table import Attribute, Table
-from anonymize.table.scratch import Arrays, copied
+from anonymize.table import Attribute, Table, scratch
 
 if TYPE_CHECKING:
     from anonymize.recoding.saved.recoder import Contents
@@ -57,7 +55,7 @@ class Recoding(SearchResult):
     suppressed: NDArray[np.uint32]
 
     @abstractmethod
-    def appearances(self, table: Table, output: Output) -> list[Appearance]:
+    def appearances(self, table: Table, output: Output) -> list[appearance.Appearance]:
         """How each quasi-identifier of the table appears in the classes under the spec's `output`."""
 
     @abstractmethod
@@ -77,7 +75,7 @@ class Recoding(SearchResult):
         """Whether a later release can show the same classes again."""
         return self.vector is not None
 
-    def moved_to(self, arrays: Arrays) -> Recoding:
+    def moved_to(self, arrays: scratch.Arrays) -> Recoding:
         """The recoding, with what it has of each row moved to where `arrays` are."""
         return self
 
@@ -237,9 +235,9 @@ class Regions(Recoding):
         """The report says why."""
         return replace(self, stopped=reason)
 
-    def moved_to(self, arrays: Arrays) -> Regions:
+    def moved_to(self, arrays: scratch.Arrays) -> Regions:
         """With the rows of its classes."""
-        partition = Partition(copied(self.partition.order, arrays), self.partition.starts)
+        partition = Partition(scratch.copied(self.partition.order, arrays), self.partition.starts)
         return replace(self, partition=partition)
 
     def whole(self) -> Regions | None:
@@ -263,9 +261,9 @@ class Regions(Recoding):
             "suppressed_rows": len(self.suppressed),
         }
 
-    def appearances(self, table: Table, output: Output) -> list[Appearance]:
+    def appearances(self, table: Table, output: Output) -> list[appearance.Appearance]:
         """The region of each class, or points and sets of the values in it."""
-        tails = Tails.of(table)
+        tails = spans.Tails.of(table)
         return [region_appearance(attribute, self.partition, output, tails) for attribute in table.attributes]
 
     def contents(self, table: Table, released: Released, spec: Spec) -> Contents:
@@ -283,8 +281,8 @@ class Regions(Recoding):
 
 
 def region_appearance(
-    attribute: Attribute, partition: Partition, output: Output, tails: Tails
-) -> NumericRegions | CategoricalRegions:
+    attribute: Attribute, partition: Partition, output: Output, tails: spans.Tails
+) -> appearance.NumericRegions | appearance.CategoricalRegions:
     """How an attribute appears where each class is the smallest region around its rows."""
     domain, codes = attribute.domain, attribute.codes
     low, high = partition.boxes(codes)
@@ -292,6 +290,6 @@ def region_appearance(
         highest = None
         if domain.missing is not None and (high == domain.missing).any():
             _, highest = partition.boxes(np.where(codes == domain.missing, 0, codes).astype(codes.dtype))
-        return NumericRegions(attribute.name, codes, partition, low, high, output, domain, tails, highest)
+        return appearance.NumericRegions(attribute.name, codes, partition, low, high, output, domain, tails, highest)
     assert isinstance(domain, Taxonomy)
-    return CategoricalRegions(attribute.name, codes, partition, low, high, output, domain)
+    return appearance.CategoricalRegions(attribute.name, codes, partition, low, high, output, domain)

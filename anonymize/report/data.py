@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.algorithms import ALGORITHMS
-from anonymize.algorithms.feasibility import minimum_size
+from anonymize.algorithms import ALGORITHMS, feasibility
 from anonymize.claims import State, overall
 from anonymize.errors import Caution, counted
 from anonymize.privacy import MODELS, Requirement
@@ -20,8 +19,7 @@ from anonymize.report.head import Clock, TableSource, head, spec_path, table_blo
 from anonymize.report.section import INDIVIDUALS
 from anonymize.request import Request
 from anonymize.risk import Sizes, risk_before, sizes_before
-from anonymize.spec import Spec
-from anonymize.spec.base import Means
+from anonymize.spec import Spec, base
 from anonymize.spec.blocks import Synthesis
 from anonymize.table import Attribute, OutputFile, Table
 from anonymize.verify import THRESHOLD, Verdict
@@ -204,7 +202,7 @@ def settings(spec: Spec, algorithm: str = "") -> dict[str, Any]:
             for name in ("method", "count", "rows_per_unit")
         }
     values: dict[str, float | None] = {name: getattr(spec.privacy, name) for name in ("k", "l", "suppression")}
-    thresholds = {entry.parameters.given(Means.DISTANCE) for entry in spec.privacy.models} - {None}
+    thresholds = {entry.parameters.given(base.Means.DISTANCE) for entry in spec.privacy.models} - {None}
     values["t"] = thresholds.pop() if len(thresholds) == 1 else None
     return {name: {"value": value, "from": _origin(spec, name)} for name, value in values.items() if value is not None}
 
@@ -223,7 +221,7 @@ def required_size(requirements: tuple[Requirement, ...]) -> int:
         for limit in MODELS[each.model].limits
         if limit.size
     ]
-    return max(required, default=minimum_size(requirements))
+    return max(required, default=feasibility.minimum_size(requirements))
 
 
 def left_out_warnings(spec: Spec, dropped: int, remedy: str) -> list[Caution]:

@@ -18,8 +18,7 @@ from anonymize.errors import Caution
 from anonymize.recoding import Released
 from anonymize.report.verdict import STEPS_REQUIRE
 from anonymize.request import Request
-from anonymize.spec import Spec
-from anonymize.spec.treatments import Suppress
+from anonymize.spec import Spec, treatments
 from anonymize.table import Attribute, Table
 from anonymize.verify.verdict import NOTHING_ASKED
 
@@ -165,7 +164,7 @@ def signed(spec: Spec, attributes: Sequence[Attribute]) -> list[Caution]:
 def beside_steps(spec: Spec, cautions: Iterable[Caution]) -> list[Caution]:
     """The cautions of a verdict; that nothing is required is said otherwise where a step has requirements of its own,
     without which the release would not have been written."""
-    steps = [step for step in spec.treatments if isinstance(step, Suppress)]
+    steps = [step for step in spec.treatments if isinstance(step, treatments.Suppress)]
     return [STEPS_REQUIRE if each == NOTHING_ASKED and steps else each for each in cautions]
 
 

@@ -12,14 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.domain.build import file
-from anonymize.domain.generalization import resolve
-from anonymize.domain.taxonomy import as_csv, as_yaml
+from anonymize.domain import build, generalization, taxonomy
 from anonymize.errors import UsageError
 from anonymize.metrics.research_value import leaf_rows, scaled_weights, worths
 from anonymize.records import dataclass
-from anonymize.spec import Rule, Spec
-from anonymize.spec.patterns import entry_of
+from anonymize.spec import Rule, Spec, patterns
 from anonymize.table import Attribute, Source, read
 
 
@@ -89,7 +86,7 @@ def describe(spec: Spec, path: str | None, name: str | None = None) -> list[Desc
 
 def check_name(names: Collection[str], name: str | None) -> None:
     """Raises UsageError for a name that is none of the quasi-identifiers, and that no pattern among them matches."""
-    if name is not None and entry_of(names, name) is None:
+    if name is not None and patterns.entry_of(names, name) is None:
         raise UsageError(f"{name!r} is not a quasi-identifier of the spec, which has {', '.join(names)}")
 
 
@@ -109,7 +106,7 @@ def _empty(spec: Spec, name: str) -> Attribute:
     """The attribute of a table without rows."""
     definition = spec.quasi_identifiers[name]
     assert isinstance(definition.hierarchy, Path)
-    domain = file(name, definition.hierarchy, [], None, normalize=spec.input.normalize)
+    domain = build.file(name, definition.hierarchy, [], None, normalize=spec.input.normalize)
     rules = tuple(rule.named(spec.input.compared) for rule in definition.rules)
     worth = definition.research_value
     return Attribute(name, np.empty(0, np.uint8), domain, definition.weight, rules=rules, research_value=worth)
@@ -121,16 +118,16 @@ def text_for(path: str, attribute: Attribute) -> str:
     Raises UsageError where it has weights, which CSV has no place for.
     """
     if Path(path).suffix.lower() in {".yaml", ".yml"}:
-        return as_yaml(attribute.hierarchy)
+        return taxonomy.as_yaml(attribute.hierarchy)
     if (attribute.hierarchy.weights != 1).any():
         raise UsageError(f"the hierarchy of {attribute.name!r} has weights of nodes: write it to a .yaml file")
-    return as_csv(attribute.hierarchy)
+    return taxonomy.as_csv(attribute.hierarchy)
 
 
 def _described(attribute: Attribute, weight: float) -> Described:
     over, rows, values = attribute.generalization, leaf_rows(attribute), worths(attribute, weight)
     weights = over.hierarchy.weights
-    resolved = list(zip(attribute.rules, resolve(attribute.rules, over), strict=True))
+    resolved = list(zip(attribute.rules, generalization.resolve(attribute.rules, over), strict=True))
     broken = [(rule, each.broken(over.hierarchy)) for rule, each in resolved if not isinstance(each, str)]
     levels = tuple(
         DescribedLevel(

@@ -31,9 +31,8 @@ from anonymize.risk import Text, merged, sampled
 from anonymize.spec import Spec
 from anonymize.table.named import column
 from anonymize.table.roles import trees
-from anonymize.verify import Check, Verdict
+from anonymize.verify import Check, Verdict, synthetic
 from anonymize.verify.risk import classes_block
-from anonymize.verify.synthetic import SyntheticManifest
 from anonymize.verify.verdict import NOTHING_ASKED
 
 
@@ -324,7 +323,7 @@ def _invented(published: Published) -> Blocks:
     drawn = published.manifest.synthetic
     assert drawn is not None
     bare = Verdict(_rows(published), 0, (), {}, {})
-    verdict = verify.with_differential(bare, published.spec, SyntheticManifest.of(drawn).spent)
+    verdict = verify.with_differential(bare, published.spec, synthetic.SyntheticManifest.of(drawn).spent)
     return Blocks(
         output={"rows": verdict.rows},
         measured={"differential": differential_block(drawn), **verdict_blocks(verdict)},

@@ -11,15 +11,13 @@ from typing import Any
 import polars as pl
 
 from anonymize import verify
-from anonymize.algorithms import ALGORITHMS
-from anonymize.algorithms.base import Family, Sampling
+from anonymize.algorithms import ALGORITHMS, base
 from anonymize.meaning import Manifest
 from anonymize.privacy import Requirement
 from anonymize.records import dataclass
 from anonymize.spec import Spec
-from anonymize.verify import Verdict
+from anonymize.verify import Verdict, unclassed
 from anonymize.verify.table import with_suppressed
-from anonymize.verify.unclassed import Reading, measure_bucketized
 
 BESIDE = ("", "_low", "_high", "_missing")
 """What the names of the columns that show a quasi-identifier end with."""
@@ -60,11 +58,11 @@ class Published:
         return self.files[0]
 
     @property
-    def family(self) -> Family | None:
+    def family(self) -> base.Family | None:
         """The algorithm's; None where that is not known."""
         return None if self.algorithm is None else ALGORITHMS[self.algorithm].NEEDS.family
 
-    def sampling(self, requirements: Sequence[Requirement]) -> Sampling | None:
+    def sampling(self, requirements: Sequence[Requirement]) -> base.Sampling | None:
         """How rows were drawn at random, which follows from the spec and the options; None where all were released."""
         drawing = None if self.family is None else self.family.drawing
         return None if drawing is None else drawing(self.spec, self.options, requirements)
@@ -89,10 +87,10 @@ def bucket_verdict(
 ) -> Verdict:
     """What a release in groups comes to. `files`: the text of the table, and that of the sensitive values where they
     have a table of their own; `form`: the format of both; `group`: the column of groups."""
-    reading = Reading(group, spec.input.missing, spec.missing(form).null, normalize=spec.input.normalize)
+    reading = unclassed.Reading(group, spec.input.missing, spec.missing(form).null, normalize=spec.input.normalize)
     values = files[1] if len(files) > 1 else None
     checks = verify.checks_of(spec, requirements)
-    return measure_bucketized(files[0], values, list(spec.quasi_identifiers), checks, reading)
+    return unclassed.measure_bucketized(files[0], values, list(spec.quasi_identifiers), checks, reading)
 
 
 # --- differential privacy ---------------------------------------------------------------------------------------------

@@ -25,9 +25,8 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.reading import CategoryReader, LabelledNodes
 from anonymize.records import dataclass
 from anonymize.report.published import Published
-from anonymize.spec import Spec
+from anonymize.spec import Spec, hierarchy
 from anonymize.spec.columns import QuasiIdentifier
-from anonymize.spec.hierarchy import Flat
 from anonymize.table.columns import tidy
 from anonymize.table.named import column
 
@@ -143,7 +142,7 @@ class ShownColumn:
 
     def _flat(self) -> CellCosts:
         """Without a file: what is shown as it is costs nothing, and of a flat hierarchy two values are all of it."""
-        if not (isinstance(self.definition.hierarchy, Flat) or self.definition.hierarchy is None):
+        if not (isinstance(self.definition.hierarchy, hierarchy.Flat) or self.definition.hierarchy is None):
             hidden = self.hidden.astype(np.float64)
             return CellCosts(hidden, hidden, "values") if self.empty.all() else UNKNOWN
         several = self.cells.of_kind(CellKind.SET) | (~self.empty & self.low.ne_missing(self.high).to_numpy())

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anonymize.metrics import METRICS
-from anonymize.report import blocks, evaluation
+from anonymize.report import blocks, evaluation, verdict
 from anonymize.report.evaluation import risks
 from anonymize.report.section import Section, explained, figure, share, whom
-from anonymize.report.verdict import known_by
 
 INTROS = {
     "Re-identification risk": "Before is the original with its values as they are; after is the release. The "
@@ -73,7 +72,7 @@ def privacies(report: dict[str, Any]) -> list[Section]:
     """What is required and what is reached; where missing is a wildcard, the same in that meaning."""
     block = report["privacy"]
     models = block["models"]
-    measured = _privacy(f"Privacy, {known_by(models)}" if models else "Privacy", models)
+    measured = _privacy(f"Privacy, {verdict.known_by(models)}" if models else "Privacy", models)
     if "wildcard" not in block:
         return [measured]
     title = "The same where a missing or suppressed cell matches anything, which does not decide"

@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 from anonymize.classes import Floats, Integers, Ints
 from anonymize.domain import LeafSets, densities
 from anonymize.errors import DataError
-from anonymize.reading import as_text, columns_of
-from anonymize.reading.regions import read_regions
+from anonymize.reading import as_text, columns_of, regions
 from anonymize.recoding import RecodedColumn, Released
 from anonymize.records import dataclass
+from anonymize.risk import sample, subsets
 from anonymize.risk.frequency import TextFrequencySet
-from anonymize.risk.sample import Text, individual_risk, matched
-from anonymize.risk.subsets import DIS_FRACTION, Analysis, analyse, dis
 from anonymize.spec import Spec
 from anonymize.table import Table
 
@@ -125,10 +123,10 @@ def covered(codes: Ints, class_of: Ints, columns: Sequence[LeafSets], sizes: Int
 
 
 def record_risks(
-    text: Text,
+    text: sample.Text,
     names: Sequence[str],
     frequency: TextFrequencySet | None = None,
-    analysis: Analysis | None = None,
+    analysis: subsets.Analysis | None = None,
     fraction: float | None = None,
 ) -> pl.DataFrame:
     """The risk of every record: a private table of numbers, with a line for each row.
@@ -156,27 +154,27 @@ def record_risks(
     """
     frequency = text.frequency(by_row=True) if frequency is None else frequency
     assert frequency.of_row is not None
-    analysis = analyse(frequency, names, cells=True) if analysis is None else analysis
+    analysis = subsets.analyse(frequency, names, cells=True) if analysis is None else analysis
     assert analysis.cells is not None
     row, population = frequency.of_row, None if frequency.weights is None else float(frequency.weights.sum())
     if fraction is None:
-        fraction = DIS_FRACTION if not population else min(frequency.rows / population, 1.0)
+        fraction = subsets.DIS_FRACTION if not population else min(frequency.rows / population, 1.0)
     sizes = _sizes(frequency, frequency.counts, frequency.weights)
     columns: dict[str, Ints | Floats] = {"row": np.arange(1, len(row) + 1), **sizes}
     columns["suda"] = analysis.scores[row]
-    columns["dis"] = dis(analysis.scores, frequency.counts, len(names), fraction)[row]
+    columns["dis"] = subsets.dis(analysis.scores, frequency.counts, len(names), fraction)[row]
     if text.units is not None:
         columns["household"] = _of_households(sizes["rk"], text.units)
     if text.spec.privacy.missing == "wildcard":
         wild = text.frequency(wild=True, by_row=True)
-        columns |= {f"{name}_wildcard": figures for name, figures in _sizes(wild, *matched(wild)).items()}
+        columns |= {f"{name}_wildcard": figures for name, figures in _sizes(wild, *sample.matched(wild)).items()}
     columns |= {f"suda_{name}": cells[row] for name, cells in zip(names, analysis.cells, strict=True)}
     return pl.DataFrame(columns)
 
 
 def _sizes(frequency: TextFrequencySet, counts: Ints, weights: Floats | None) -> dict[str, Ints | Floats]:
     """fk, Fk and rk of each row, of combinations that are measured by so many rows and weights."""
-    risks = 1 / counts if weights is None else individual_risk(counts, weights)
+    risks = 1 / counts if weights is None else sample.individual_risk(counts, weights)
     by_class = {"fk": counts, "Fk": counts if weights is None else weights, "rk": risks}
     return {name: figures[frequency.of_row] for name, figures in by_class.items()}
 
@@ -283,7 +281,7 @@ def _cells(spec: Spec, table: Table, released: Released) -> list[LeafSets]:
     for attribute in table.attributes:
         texts, of_class = _cell_texts(released.columns_of(attribute.name))
         texts = texts.select(as_text(each, own, "csv") for each in texts.iter_columns())
-        (region,), (read_as,) = read_regions(own, [attribute], texts, columns)
+        (region,), (read_as,) = regions.read_regions(own, [attribute], texts, columns)
         text = read_as[of_class]
         wide, gapped = region.summary[text], None if region.gapped is None else region.gapped.of_cells(text)
         first = np.where(wide, 0, region.first[text])

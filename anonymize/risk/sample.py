@@ -42,8 +42,7 @@ from anonymize.privacy.uniques import SMALL_FRACTION, share_of_uniques
 from anonymize.records import dataclass
 from anonymize.risk.frequency import TextFrequencySet
 from anonymize.spec import Missing, Spec
-from anonymize.table import named
-from anonymize.table.encode import is_text
+from anonymize.table import encode, named
 from anonymize.verify.risk import matching
 from anonymize.verify.verdict import THRESHOLD
 
@@ -168,7 +167,7 @@ class Text:
         if name is None:
             return None
         text, kind = named.column(name).cast(pl.String), self.frame.collect_schema()[name]
-        return self.spec.notation(name).with_point(text) if is_text(kind) else text
+        return self.spec.notation(name).with_point(text) if encode.is_text(kind) else text
 
 
 def sampled(text: Text, threshold: float = THRESHOLD, frequency: TextFrequencySet | None = None) -> dict[str, Any]:

@@ -37,14 +37,12 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Codes, Floats, Ints, Runs, concatenated_ranges, starts_of
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check
-from anonymize.privacy.histogram import values_of
+from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check, histogram
 from anonymize.privacy.k_anonymity import Parameters as SizeOfClasses
 from anonymize.records import dataclass
 from anonymize.series.people import CurrentPeople
 from anonymize.series.state import SeriesState, value_column
-from anonymize.table import SensitiveColumn, Table
-from anonymize.table.encode import code_type
+from anonymize.table import SensitiveColumn, Table, encode
 
 LASTING = 12
 """Releases that a class should last for."""
@@ -187,7 +185,7 @@ class PublishedValues:
 
     def _protected(self, column: SensitiveColumn, whole: Whole, codes: Ints) -> list[int]:
         """The codes of the values that requirements about a column protect, as far as they occur."""
-        about = (values_of(each.parameters) for each in self.requirements if each.attribute == column.name)
+        about = (histogram.values_of(each.parameters) for each in self.requirements if each.attribute == column.name)
         named = tuple(dict.fromkeys(value for values in about for value in values or ()))
         return [code for code in np.unique(codes).tolist() if whole.protected(named)[code]] if named else []
 
@@ -276,7 +274,7 @@ def _column(now: SensitiveColumn, texts: Sequence[str | None]) -> tuple[Sensitiv
         names = (*ordered, *([""] if missing is not None else []))
         column = replace(now, size=size, missing=missing, values=numbers, texts=names, hierarchy=None)
     code_of = [column.missing if text is None else order[text] for text in texts]
-    none = np.empty(0, code_type(column.size))
+    none = np.empty(0, encode.code_type(column.size))
     return replace(column, codes=none), np.array(code_of, none.dtype)
 
 

@@ -18,11 +18,9 @@ from anonymize.errors import DataError, Problem, UsageError
 from anonymize.request import Request
 from anonymize.spec import Rare, Spec, Zip3
 from anonymize.spec.columns import WITHHELD
-from anonymize.table import Source
-from anonymize.table.files import sha256_of
+from anonymize.table import Source, files, spool
 from anonymize.table.named import column
 from anonymize.table.source import copied
-from anonymize.table.spool import Opened
 
 # --- what has to stay -------------------------------------------------------------------------------------------------
 # Free to change: weights, the algorithm's options, the workload, columns that pass through, a larger k or l, further
@@ -58,9 +56,9 @@ def fixed_part(spec: Spec, *, by_levels: bool) -> dict[str, Any]:
 def _hierarchy(source: Any) -> Any:
     """A file by its hash, so that its content is fixed and not its path."""
     if isinstance(source, Path):
-        return sha256_of(source)
+        return files.sha256_of(source)
     if isinstance(source, Zip3):
-        return {"zip3": sha256_of(source.zip3)}
+        return {"zip3": files.sha256_of(source.zip3)}
     return None if source is None else source.model_dump(mode="json")
 
 
@@ -181,7 +179,7 @@ def continued(source: Source, naming: Sequence[str], departed: pl.DataFrame, inp
     with copied(both_tables, source) as path:
         form = source.format if source.format == "csv" else "arrow"
         source.unchanged()
-        both = Source(Opened(path, source.name, form, sha256=source.sha256), source.separator)
+        both = Source(spool.Opened(path, source.name, form, sha256=source.sha256), source.separator)
         both.earlier = earlier
         yield both
 

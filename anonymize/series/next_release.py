@@ -29,21 +29,15 @@ from anonymize.publication import Files
 from anonymize.recoding import SearchResult
 from anonymize.records import dataclass
 from anonymize.request import Request
-from anonymize.series import kept, state
-from anonymize.series.guarantee import about_table, check_kept, reserve_of
-from anonymize.series.keeping import StateRecord, check_last, kept_link
+from anonymize.series import guarantee, keeping, kept, people, state
 from anonymize.series.kept import cells_of, continued, next_rows
-from anonymize.series.people import CurrentPeople, check_known, naming, pseudonyms
 from anonymize.series.record import DEFERRED, Attendance, nothing_yet, told_by_values
 from anonymize.series.search import Run, SeriesClasses, SeriesSearch
 from anonymize.series.state import SeriesRelease, SeriesState, TableFile, chain_of, without_last
 from anonymize.spec import resolve
-from anonymize.table import OutputFile, Source, Table, commit
+from anonymize.table import OutputFile, Source, Table, commit, roles, write
 from anonymize.table.files import sha256_of
-from anonymize.table.roles import check_columns
-from anonymize.table.write import STATE_EXISTS
-from anonymize.verify import text_of
-from anonymize.verify.histories import measure_next
+from anonymize.verify import histories, text_of
 
 LEVELS = "full-domain"
 
@@ -56,7 +50,7 @@ def next_release(request: Request) -> Iterator[NextRelease]:
     with locked(path) as journal, ExitStack() as stack:
         before, series_key = _continuing(request, path)
         if before is None and path.exists() and not request.force:
-            raise UsageError(STATE_EXISTS.format(path))
+            raise UsageError(write.STATE_EXISTS.format(path))
         output = stack.enter_context(OutputFile(path, force=before is not None or request.force, private=True))
         stack.callback(journal.end)
         yield NextRelease(_continued(request, before), journal, series_key, before, output, stack)
@@ -67,7 +61,7 @@ def _continuing(request: Request, path: Path) -> tuple[SeriesState | None, key.K
     if request.after is None:
         return None, key.load(str(request.key))
     before, series_key = state.load_sealed(path, str(request.key))
-    check_last(before, path)
+    keeping.check_last(before, path)
     return before, series_key
 
 
@@ -132,7 +126,7 @@ class NextRelease:
     person: pl.Series = field(init=False)
     departed: pl.DataFrame | None = field(init=False, default=None)
     again: SeriesRelease | None = field(init=False, default=None)
-    current: CurrentPeople = field(init=False)
+    current: people.CurrentPeople = field(init=False)
     classes: SeriesClasses = field(init=False)
     k: int = field(init=False)
     reserve: int = field(init=False)
@@ -153,10 +147,10 @@ class NextRelease:
     def _with_departed(self, source: Source) -> Source:
         """The input with those behind it who were in the last release and are not in it."""
         spec = resolve(self.request.spec, source.columns).of_types(source.numeric)
-        check_columns(spec, source)
+        roles.check_columns(spec, source)
         source.check()
         self._settle_what_is_asked(replace(self.request, spec=spec), source)
-        present = pseudonyms(spec, source, self.base.person, self.key)
+        present = people.pseudonyms(spec, source, self.base.person, self.key)
         rows = self.base.rows
         departed = None if rows is None else rows.filter(~pl.col("person").is_in(present.implode()))
         if departed is None or not departed.height:
@@ -168,15 +162,17 @@ class NextRelease:
 
     def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> SearchResult:
         """Classes of histories, and of newcomers as the algorithm has them."""
-        check_kept(requirements)
-        self.unbounded = [str(each) for each in about_table(requirements)]
+        guarantee.check_kept(requirements)
+        self.unbounded = [str(each) for each in guarantee.about_table(requirements)]
         if request.spec.series.departures != DEFERRED:
             self._settle_what_is_asked(request, table.source)
-            self.person = pseudonyms(request.spec, table.source, self.base.person, self.key)
+            self.person = people.pseudonyms(request.spec, table.source, self.base.person, self.key)
         earlier = self.base if self.base.releases else None
-        self.current = CurrentPeople.of(self.person, earlier, 0 if self.departed is None else self.departed.height)
-        check_known(self.current, earlier, request.spec.series.known, table.source.name)
-        self.reserve = reserve_of(
+        self.current = people.CurrentPeople.of(
+            self.person, earlier, 0 if self.departed is None else self.departed.height
+        )
+        people.check_known(self.current, earlier, request.spec.series.known, table.source.name)
+        self.reserve = guarantee.reserve_of(
             request.spec.series.reserve, earlier, self.k, deferred=request.spec.series.departures == DEFERRED
         )
         # Newcomers wait for so many releases after one that took some in.
@@ -192,7 +188,7 @@ class NextRelease:
         spec, before = request.spec, self.before
         assert spec.largest_k is not None
         self.k = spec.largest_k
-        names = naming(spec)
+        names = people.naming(spec)
         now = kept.fixed_part(spec, by_levels=_by_levels(ALGORITHMS[request.algorithm]))
         self.intent = kept.fingerprint_of(request, now)
         fresh = nothing_yet(self.key.fingerprint, names, spec.series.departures, list(spec.sensitive))
@@ -229,9 +225,9 @@ class NextRelease:
         again = self.again
         chain = again.chain if again else chain_of(self.base.last_chain, self.counter, *hashes, self.date)
         first = self.before.chains[0] if self.before is not None else chain
-        link = replace(link, series=asdict(StateRecord(first, self.counter, chain)))
+        link = replace(link, series=asdict(keeping.StateRecord(first, self.counter, chain)))
         if self.request.save_link is None:
-            path = kept_link(self.journal.state, len(self.base.releases) + 1)
+            path = keeping.kept_link(self.journal.state, len(self.base.releases) + 1)
             self.link = self.stack.enter_context(OutputFile(path, force=True, private=True))
             self.link.write_text(link.text(path.name))
         return link
@@ -317,7 +313,7 @@ class NextRelease:
         """The block of a measurement by code that shares nothing with the search."""
         spec, target = draft.request.spec, files.table
         on_record, everybody = presence.on_record(self.base, draft.written.rows)
-        return measure_next(
+        return histories.measure_next(
             on_record,
             text_of(target.part, target.format, target.separator).collect(),
             [name for names in draft.columns.values() for name in names],
@@ -358,4 +354,4 @@ class NextRelease:
             made = replace(self.made, counter=self.counter)
             self.output.write_bytes(made.as_bytes(self.key))
             self.journal.commit([*outputs, self.output])
-            self.journal.record("series", asdict(StateRecord.of(made)))
+            self.journal.record("series", asdict(keeping.StateRecord.of(made)))

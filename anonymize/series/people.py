@@ -16,9 +16,7 @@ from anonymize.key import Key
 from anonymize.records import dataclass
 from anonymize.series.state import NEVER, SeriesState
 from anonymize.spec import Spec
-from anonymize.table import Source
-from anonymize.table.columns import named_by
-from anonymize.table.named import column, unnamed
+from anonymize.table import Source, columns, named
 
 
 def naming(spec: Spec) -> tuple[str, ...]:
@@ -39,8 +37,8 @@ def pseudonyms(spec: Spec, source: Source, names: Sequence[str], key: Key) -> pl
     """(rows,) Binary: who each row is about, in a source that has been read. Raises DataError where a row does not say
     it, UsageError where several are about one person."""
     missing = spec.missing(source.format)
-    texts = source.scan().select([column(name).cast(pl.String) for name in names]).collect(engine="streaming")
-    identifiers = [named_by(unnamed(each), missing) for each in texts.iter_columns()]
+    texts = source.scan().select([named.column(name).cast(pl.String) for name in names]).collect(engine="streaming")
+    identifiers = [columns.named_by(named.unnamed(each), missing) for each in texts.iter_columns()]
     lacking = [name for name, each in zip(names, identifiers, strict=True) if each.null_count()]
     if lacking:
         raise DataError(Problem(f"{', '.join(lacking)}: missing in some rows, which then identify nobody", source.name))

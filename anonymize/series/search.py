@@ -27,18 +27,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize import recoding
-from anonymize.algorithms import mondrian
-from anonymize.algorithms.cuts import RULES, CutRule
-from anonymize.algorithms.splitting import Batch
+from anonymize.algorithms import cuts, mondrian, splitting
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.classes import Bools, Codes, Ints, Partition, concatenated_ranges, mixed_radix
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.judging import Judge
 from anonymize.privacy import Requirement
-from anonymize.recoding import Levels, Recoding, Regions, Released, SearchResult
-from anonymize.recoding.appearance import Appearance
-from anonymize.recoding.base import region_appearance
+from anonymize.recoding import Levels, Recoding, Regions, Released, SearchResult, appearance, base
 from anonymize.recoding.spans import Tails, Window
 from anonymize.records import dataclass
 from anonymize.request import Request
@@ -47,8 +43,7 @@ from anonymize.series.people import CurrentPeople
 from anonymize.series.record import DEFERRED, shown_again, torn
 from anonymize.series.state import SeriesState
 from anonymize.spec import Output
-from anonymize.table import Attribute, Table
-from anonymize.table.model import subset
+from anonymize.table import Attribute, Table, model
 
 # --- how classes are shown --------------------------------------------------------------------------------------------
 # Classes of a series are shown as those of an algorithm are: as regions around people, or levels of hierarchies. Rows
@@ -81,10 +76,10 @@ class SeriesRegions(Regions):
         """There is no other release of these people."""
         return None
 
-    def appearances(self, table: Table, output: Output) -> list[Appearance]:
+    def appearances(self, table: Table, output: Output) -> list[appearance.Appearance]:
         tails = Tails.of(table)
         return [
-            region_appearance(each, self.partition, output, _fixed(tails, each, self.edges))
+            base.region_appearance(each, self.partition, output, _fixed(tails, each, self.edges))
             for each in table.attributes
         ]
 
@@ -152,7 +147,7 @@ PASSES = 20
 """Passes, where the request leaves them to the search."""
 
 
-Rule: TypeAlias = Callable[..., CutRule]
+Rule: TypeAlias = Callable[..., cuts.CutRule]
 """Makes a rule by which classes are cut, of what all rules are made with."""
 
 
@@ -162,7 +157,7 @@ def further_cut(request: Request) -> Rule | None:
     if request.algorithm != mondrian.ID or request.options.mask_minimality:
         return None
     cut = request.options.cut if request.options.cut in mondrian.CANDIDATES else mondrian.CANDIDATES[0]
-    return partial(RULES[cut], **mondrian.ties_of(cut, request.options.ties))
+    return partial(cuts.RULES[cut], **mondrian.ties_of(cut, request.options.ties))
 
 
 def lasting(request: Request, people: int) -> Request:
@@ -190,7 +185,7 @@ def finer(
         relaxed=False,
     )
 
-    def allowed(batch: Batch, part: Ints, parts: int) -> Bools:
+    def allowed(batch: splitting.Batch, part: Ints, parts: int) -> Bools:
         of_part = np.zeros(parts, np.int64)
         of_part[part] = history[batch.rows]
         return published.hold(of_part, np.bincount(part, minlength=parts))
@@ -200,13 +195,13 @@ def finer(
     return Partition.of_blocks([parts.order, partition.order[rest]], [parts.sizes, partition.sizes[~large]])
 
 
-def _batch(table: Table, partition: Partition, classes: Ints) -> Batch:
+def _batch(table: Table, partition: Partition, classes: Ints) -> splitting.Batch:
     """Some classes of a partition, none of them cut yet."""
     sizes = partition.sizes[classes]
     rows = partition.order[concatenated_ranges(partition.starts[:-1][classes], sizes)]
     shape = (len(classes), len(table.attributes))
     columns = tuple(attribute.codes[rows] for attribute in table.attributes)
-    return Batch(rows, columns, (), sizes, np.zeros(shape, np.bool_), np.zeros(shape, np.uint8))
+    return splitting.Batch(rows, columns, (), sizes, np.zeros(shape, np.bool_), np.zeros(shape, np.uint8))
 
 
 Run = Callable[[Request, Table, tuple[Requirement, ...]], SearchResult]
@@ -274,7 +269,7 @@ class SeriesSearch:
         if self.state is not None and (self.waiting or len(rows) < self.k + self.reserve):
             return None
         try:
-            table = self.table if len(rows) == self.table.rows else subset(self.table, rows)
+            table = self.table if len(rows) == self.table.rows else model.subset(self.table, rows)
             result = run(lasting(self.request, len(rows)), table, self.with_reserve)
         except InfeasibleError:
             if self.state is None:

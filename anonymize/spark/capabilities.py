@@ -11,15 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, fields
 from typing import Any
 
-from anonymize.algorithms import ALGORITHMS, draws, reads_workload
-from anonymize.algorithms.base import flag, flag_given
+from anonymize.algorithms import ALGORITHMS, base, draws, reads_workload
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import MODELS
 from anonymize.records import dataclass
 from anonymize.request import Request
-from anonymize.spec import Spec
+from anonymize.spec import Spec, hierarchy
 from anonymize.spec.base import Means
-from anonymize.spec.hierarchy import Rare
 
 RELEASE, DISTORTION, AUDIT, RECODE = "release", "distortion", "audit", "recode"
 """The roads on an engine: releases with classes, those of distorted values, a check, and a saved recoding."""
@@ -118,7 +116,7 @@ def _models(spec: Spec) -> list[tuple[Any, Any]]:
 
 def _rare(spec: Spec, use: EngineUse) -> bool:
     definitions = (*spec.quasi_identifiers.values(), *spec.sensitive.values())
-    return any(isinstance(each.hierarchy, Rare) for each in definitions)
+    return any(isinstance(each.hierarchy, hierarchy.Rare) for each in definitions)
 
 
 ALL_ROADS, WITH_CLASSES = tuple(HINTS), (RELEASE, AUDIT)
@@ -236,7 +234,7 @@ def lacking(use: EngineUse) -> Iterator[tuple[str, str]]:
         yield from _of_algorithm(use)
     for name, value in use.given.items():
         if name not in ACCEPTED[use.road] and not (value is None or value is False or value in ("", [], ())):
-            yield FLAGS.get(name, flag(name)), REASONS.get(name, "it is about a file that one machine reads")
+            yield FLAGS.get(name, base.flag(name)), REASONS.get(name, "it is about a file that one machine reads")
     if use.spec is not None:
         for each in LACKS:
             if use.road in each.roads and each.wanted(use.spec, use):
@@ -250,9 +248,9 @@ def _of_algorithm(use: EngineUse) -> Iterator[tuple[str, str]]:
         value, reason = getattr(use.options, each.name), each.metadata["alone"]
         if isinstance(reason, Mapping):
             if value in reason:
-                yield f"{flag(each.name)} {value}", reason[value]
+                yield f"{base.flag(each.name)} {value}", reason[value]
         elif reason and value != each.default:
-            yield flag_given(each), reason
+            yield base.flag_given(each), reason
 
 
 def refuse(use: EngineUse) -> None:

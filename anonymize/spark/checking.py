@@ -44,9 +44,7 @@ from anonymize.spark.engine import (
 from anonymize.spark.measured import CountedRows, compared_texts, group_figures, measured, passing
 from anonymize.spec import Spec, resolve
 from anonymize.table.roles import unclassified
-from anonymize.verify import Check, Verdict
-from anonymize.verify.codes import with_codes
-from anonymize.verify.combinations import with_combinations
+from anonymize.verify import Check, Verdict, codes, combinations
 from anonymize.verify.counted import TextReading
 from anonymize.verify.kept import PassingFigures
 
@@ -99,7 +97,9 @@ class FrameReading:
         verdict, sizes = measured(counts, self.reading, checks, threshold)
         refuse_absent(verdict.absent)
         verdict = self._with_codes(verdict, counts)
-        verdict = with_combinations(verdict, self.spec, self.columns, partial(group_figures, counts, self.reading))
+        verdict = combinations.with_combinations(
+            verdict, self.spec, self.columns, partial(group_figures, counts, self.reading)
+        )
         return replace(verdict, passing=self.passing(counts)), sizes
 
     def _with_codes(self, verdict: Verdict, counts: CountedRows) -> Verdict:
@@ -112,7 +112,7 @@ class FrameReading:
             lacking = {"high": pl.col("low"), "missing": pl.lit(None, pl.String)}
             texts = texts.with_columns(**{name: text for name, text in lacking.items() if name not in texts.columns})
             cells[each.name] = texts
-        return with_codes(verdict, cells, self.spec, declarations)
+        return codes.with_codes(verdict, cells, self.spec, declarations)
 
     def passing(self, counts: CountedRows) -> PassingFigures:
         """What the columns that pass through give away."""

@@ -34,11 +34,9 @@ from anonymize.publication import Paths, ReleasePaths, named_by, report_files
 from anonymize.recoding.saved import load
 from anonymize.records import dataclass
 from anonymize.request import Request
+from anonymize.spark import checking, road, searches
 from anonymize.spark.capabilities import AUDIT, DISTORTION, RECODE, EngineUse, refuse
-from anonymize.spark.checking import audit_on_engine, recode_on_engine
 from anonymize.spark.engine import DataFrame, require
-from anonymize.spark.road import release_on_engine
-from anonymize.spark.searches import EngineLimits
 from anonymize.spec import Spec, override
 from anonymize.table import OutputFile
 from anonymize.verify import THRESHOLD
@@ -85,9 +83,9 @@ def release_files(request: Request, engine: Engine) -> dict[str, Any]:
         reporting = report_files(request.reports, force=request.force, inputs=[source], beside=published)
         publish = stack.enter_context(reporting)
         stack.enter_context(target.cleared())
-        limits = EngineLimits(stack.enter_context(engine.folder(request.tmp)))
+        limits = searches.EngineLimits(stack.enter_context(engine.folder(request.tmp)))
         session = stack.enter_context(session_of(engine.master))
-        made = awaited(lambda: release_on_engine(session.read.parquet(source), request, limits))
+        made = awaited(lambda: road.release_on_engine(session.read.parquet(source), request, limits))
         for each in texts:
             each.write_text(json.dumps(made.parameters, ensure_ascii=False, indent=1) + "\n")
         report = _named(made.report, table, request.output)
@@ -118,7 +116,9 @@ def audit_files(spec: Spec, path: str | None, given: Mapping[str, Any], engine: 
         report_files(given.get("reports", ()), force=given.get("force", False), inputs=[source]) as publish,
         session_of(engine.master) as session,
     ):
-        audited = awaited(lambda: audit_on_engine(session.read.parquet(source), spec, threshold, masked(table)))
+        audited = awaited(
+            lambda: checking.audit_on_engine(session.read.parquet(source), spec, threshold, masked(table))
+        )
         publish(audited.report)
     return audited
 
@@ -134,7 +134,7 @@ def recode_files(request: Recode, engine: Engine) -> dict[str, Any]:
         target.cleared(),
         session_of(engine.master) as session,
     ):
-        recoded, report = awaited(lambda: recode_on_engine(session.read.parquet(source), saved))
+        recoded, report = awaited(lambda: checking.recode_on_engine(session.read.parquet(source), saved))
         report = _named(report, request.input, request.output)
         with target.written(recoded, wanted=True):
             publish(report)

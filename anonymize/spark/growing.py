@@ -25,18 +25,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.algorithms import ALGORITHMS, Context
+from anonymize.algorithms import ALGORITHMS, Context, splitting
 from anonymize.algorithms.mondrian import allowed_by
-from anonymize.algorithms.splitting import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.algorithms.splitting.parts import UpperClasses, UpperStep
 from anonymize.classes import Codes, Ints, Partition, Runs
 from anonymize.judging import Judge
 from anonymize.privacy import Requirement
-from anonymize.recoding import Regions, Released, render
-from anonymize.recoding.appearance import Appearance
-from anonymize.recoding.base import region_appearance
-from anonymize.recoding.spans import Tails, Window
+from anonymize.recoding import Regions, Released, appearance, base, render, spans
 from anonymize.records import dataclass
 from anonymize.spark.cutting import Demands, label_expression, labels_of
 from anonymize.spark.engine import CHUNK, Columns, DataFrame, beside, hash_of, joined
@@ -143,12 +139,12 @@ and a worker holds all of its partition at once, of which hardly any are to have
 
 
 @dataclass(frozen=True)
-class KnownTails(Tails):
+class KnownTails(spans.Tails):
     """Tails of a column of which only some rows are at hand; its `window` is known from the counts of all."""
 
-    known: Window | None = None
+    known: spans.Window | None = None
 
-    def window(self, codes: Codes, rows: NDArray[np.uint32], count: int) -> Window:
+    def window(self, codes: Codes, rows: NDArray[np.uint32], count: int) -> spans.Window:
         assert self.known is not None
         return self.known
 
@@ -157,11 +153,13 @@ class KnownTails(Tails):
 class PartRegions(Regions):
     """Regions of a part of a table. `windows`: of each attribute of the whole table, the ends that may be shown."""
 
-    windows: tuple[Window | None, ...] = ()
+    windows: tuple[spans.Window | None, ...] = ()
 
-    def appearances(self, table: Table, output: Output) -> list[Appearance]:
+    def appearances(self, table: Table, output: Output) -> list[appearance.Appearance]:
         pairs = zip(table.attributes, self.windows, strict=True)
-        return [region_appearance(a, self.partition, output, KnownTails(None, 0, known=window)) for a, window in pairs]
+        return [
+            base.region_appearance(a, self.partition, output, KnownTails(None, 0, known=window)) for a, window in pairs
+        ]
 
 
 @dataclass(frozen=True)
@@ -293,7 +291,7 @@ def _grown(plan: Plan, table: Table, number: int) -> Partition:
     """The classes of a part, as the search of the whole table makes them."""
     judge = Judge(table, plan.demands.beyond_size)
     (place,) = np.flatnonzero(plan.parts.numbers == number)
-    whole = Batch.whole(
+    whole = splitting.Batch.whole(
         np.arange(table.rows, dtype=np.uint32),
         tuple(attribute.codes for attribute in table.attributes),
         tuple(column.codes for column in judge.columns),

@@ -23,8 +23,7 @@ from anonymize.records import dataclass
 from anonymize.spark.engine import WHOLE, DataFrame, Tables, collected, mapped, read_otherwise
 from anonymize.spark.measured import COUNT, NAME, VALUE, below
 from anonymize.spec import Spec
-from anonymize.table import Attribute, SensitiveColumn, Table
-from anonymize.table.encode import code_type
+from anonymize.table import Attribute, SensitiveColumn, Table, encode
 from anonymize.table.read import code_distinct
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ class CodeBook:
     def of(cls, column: str, key: str, keys: Ints, codes: Codes, size: int) -> CodeBook:
         """The codes of a column. Raises DataError where two values with different codes have the same key."""
         different, first, which = np.unique(keys, return_index=True, return_inverse=True)
-        own = codes[first].astype(code_type(size), copy=False)
+        own = codes[first].astype(encode.code_type(size), copy=False)
         if (own[which] != codes).any():
             hint = "make the release on one machine, or change one of the two values slightly"
             raise DataError(Problem("two values of a column have the same hash of 64 bits", hint=hint))

@@ -29,10 +29,9 @@ from anonymize.spark.engine import (
     read_otherwise,
     struct,
 )
-from anonymize.verify.combinations import GroupFigures
+from anonymize.verify import combinations, measuring
 from anonymize.verify.counted import ROWS, CountedValues, TextReading, measure_part, merged, verdict_of
 from anonymize.verify.kept import PassingFigures, RowShares
-from anonymize.verify.measuring import absent_values
 from anonymize.verify.verdict import Check, Subject, Verdict
 
 if TYPE_CHECKING:
@@ -226,7 +225,7 @@ def measured(
     ]
     results = {place: merged([part[number] for part in made]) for number, place in enumerate(places)}
     verdict, seen = verdict_of(sizes, checks, results, threshold)
-    absent = absent_values(of_attributes, lambda subject, tree: ((), values[subject].overall()))
+    absent = measuring.absent_values(of_attributes, lambda subject, tree: ((), values[subject].overall()))
     return replace(verdict, absent=absent), seen
 
 
@@ -296,14 +295,14 @@ def _below(df: DataFrame, keys: Sequence[str], k: int) -> tuple[int, int]:
     return int(summed.row(0)[0]), int(summed.row(0)[-1])
 
 
-def group_figures(counts: CountedRows, reading: TextReading, keys: Sequence[str], k: int) -> GroupFigures:
+def group_figures(counts: CountedRows, reading: TextReading, keys: Sequence[str], k: int) -> combinations.GroupFigures:
     """What the groups of rows by some columns come to, of which each needs `k` rows."""
     sizes = compared_texts(counts, reading, keys).groupBy(*keys).agg({"rows": "sum"}).toDF(*keys, COUNT)
     few = f"case when {COUNT} < {k} then"
     least, groups, rows = collected(
         sizes.selectExpr(f"min({COUNT})", f"sum({few} 1 else 0 end)", f"sum({few} {COUNT} else 0 end)").toDF(*"abc")
     ).row(0)
-    return GroupFigures(least, int(groups or 0), int(rows or 0))
+    return combinations.GroupFigures(least, int(groups or 0), int(rows or 0))
 
 
 def _certain(df: DataFrame, columns: Mapping[str, str], keys: Sequence[str]) -> dict[str, float]:

@@ -30,10 +30,9 @@ from anonymize.privacy import Requirement
 from anonymize.reading.regions import DistinctTexts
 from anonymize.recoding import Regions
 from anonymize.records import dataclass
-from anonymize.report import Clock
+from anonymize.report import Clock, head
 from anonymize.report.codebook import FileCells, codebook, generalized
 from anonymize.report.data import Blocks, output_block, report_of, required_size, verdict_blocks, with_heights
-from anonymize.report.head import table_block, unused_parts
 from anonymize.request import Request
 from anonymize.spark.capabilities import DISTORTION, EngineUse, refuse
 from anonymize.spark.checking import DATAFRAME, FrameSource, with_derived
@@ -51,11 +50,9 @@ from anonymize.spark.engine import (
 from anonymize.spark.learned import CodeBook, distinct_rows
 from anonymize.spark.measured import COUNT, VALUE, CountedRows, check_rows, looked_at
 from anonymize.spark.searches import EngineFrame, EngineLimits, EngineOutcome, counted_search, parted_search
-from anonymize.spec import Spec, resolve
-from anonymize.spec.patterns import left_over_warnings
+from anonymize.spec import Spec, patterns, resolve
 from anonymize.table import Attribute
-from anonymize.verify import THRESHOLD, Verdict, checks_of
-from anonymize.verify.unclassed import ROWS, measure_counted
+from anonymize.verify import THRESHOLD, Verdict, checks_of, unclassed
 
 
 @dataclass(frozen=True)
@@ -107,7 +104,7 @@ def release_on_engine(df: DataFrame, request: Request, limits: EngineLimits) -> 
         verdict = with_derived(draft.verdict, df, request.spec, rows)
     check_suppression(request, rows, _suppressed_rows(verdict, rows))
     check_satisfied(request, verdict)
-    table = table_block(FrameSource(DATAFRAME, df.columns), rows)
+    table = head.table_block(FrameSource(DATAFRAME, df.columns), rows)
     report = report_of(request, table, clock, draft.blocks(verdict), draft.options)
     report["engine"] = {"version": str(df.sparkSession.version)}
     return EngineRelease(draft.rows.toDF(*known.places), report, draft.parameters)
@@ -198,8 +195,8 @@ def _blocks(known: EngineFrame, outcome: EngineOutcome, made: MeasuredRows, verd
         utility=utility(_view(known, outcome, made, hidden, marginals)),
         recoding=with_heights(known.learned.attributes, recoding),
         warnings=[
-            *left_over_warnings(spec),
-            *unused_parts(spec, request.algorithm, request.options),
+            *patterns.left_over_warnings(spec),
+            *head.unused_parts(spec, request.algorithm, request.options),
             *verdict.remarks,
             *verdict.cautions,
         ],
@@ -379,12 +376,12 @@ def _measured(
         None
         if column.texts is None
         else collected(written.groupBy(original, column.place).count()).rename(
-            {original: "before", column.place: "text", "count": ROWS}
+            {original: "before", column.place: "text", "count": unclassed.ROWS}
         )
         for original, column in zip(originals, columns, strict=True)
     ]
     bounds = bounds_of(result.columns, requirements)
-    verdict, wrong = measure_counted(moves, counted.select(originals), counted["count"], parameters, bounds)
+    verdict, wrong = unclassed.measure_counted(moves, counted.select(originals), counted["count"], parameters, bounds)
     if wrong:
         raise UnsafeError(wrong)
     return verdict
@@ -393,6 +390,6 @@ def _measured(
 def _drawn_blocks(known: EngineFrame, result: Randomized, verdict: Verdict) -> Blocks:
     """The blocks of one machine, without what an ordinary attacker guesses, which is not measured here."""
     spec, request = known.spec, known.request
-    warnings = [*result.warnings, *unused_parts(spec, request.algorithm, request.options), *warnings_of_spec(spec)]
+    warnings = [*result.warnings, *head.unused_parts(spec, request.algorithm, request.options), *warnings_of_spec(spec)]
     blocks = distorted_blocks(spec, result, FrameSource(DATAFRAME, ()), list(known.places), verdict)
-    return replace(blocks, warnings=[*warnings, *left_over_warnings(spec), *verdict.cautions])
+    return replace(blocks, warnings=[*warnings, *patterns.left_over_warnings(spec), *verdict.cautions])

@@ -12,8 +12,7 @@ from uuid import uuid4
 import numpy as np
 import polars as pl
 
-from anonymize.algorithms import ALGORITHMS, Context, reads_workload
-from anonymize.algorithms.base import why_not_reusable
+from anonymize.algorithms import ALGORITHMS, Context, base, reads_workload
 from anonymize.algorithms.mondrian import CANDIDATES, TRIAL_ROWS, RuleSearch, best_rule
 from anonymize.algorithms.splitting.parts import PART_ROWS, upper_parts
 from anonymize.classes import Codes, Ints, Runs
@@ -25,8 +24,7 @@ from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
 from anonymize.recoding import Levels, Recoding, Regions, Released, SingleDimensional, render
 from anonymize.records import dataclass
 from anonymize.request import Request
-from anonymize.spark.checking import FrameReading, reading_of
-from anonymize.spark.cutting import Demands, EngineRows
+from anonymize.spark import checking, cutting
 from anonymize.spark.engine import Columns, DataFrame, beside, held, in_order, named_by_place, places_of, read_otherwise
 from anonymize.spark.growing import (
     LOCAL_ROWS,
@@ -41,8 +39,7 @@ from anonymize.spark.growing import (
 from anonymize.spark.learned import MOST_COMBINATIONS, MOST_VALUES, CodeBook, Learned, distinct_rows, learn
 from anonymize.spec import Spec
 from anonymize.spec.columns import Sensitive
-from anonymize.table import Attribute, Table, TargetColumn
-from anonymize.table.model import as_target
+from anonymize.table import Attribute, Table, TargetColumn, model
 
 # --- what a search begins with, and ends with -------------------------------------------------------------------------
 
@@ -56,7 +53,7 @@ def coded(spec: Spec, targets: Iterable[str]) -> Spec:
 
 def with_targets(table: Table, targets: Iterable[str]) -> Table:
     """The table with its targets, each of which it has as a quasi-identifier or as a sensitive attribute."""
-    known = {each.name: as_target(each) for each in table.attributes}
+    known = {each.name: model.as_target(each) for each in table.attributes}
     for own in table.sensitive:
         known[own.name] = TargetColumn(own.name, own.codes, own.size, own.missing, own.values, own.texts)
     return replace(table, targets=tuple(known[name] for name in targets))
@@ -120,11 +117,11 @@ class EngineFrame:
         return self.layout.released
 
     @property
-    def reading(self) -> FrameReading:
+    def reading(self) -> checking.FrameReading:
         """How the release is measured."""
         columns = {name: [self.places[name]] for name in self.spec.quasi_identifiers}
-        reading = reading_of(self.spec, [place for (place,) in columns.values()], self.places)
-        return FrameReading(self.spec, reading, self.places, columns)
+        reading = checking.reading_of(self.spec, [place for (place,) in columns.values()], self.places)
+        return checking.FrameReading(self.spec, reading, self.places, columns)
 
     def written(self, released: DataFrame, *, together: bool = False) -> DataFrame:
         """The released rows, in order, as they were written to the checkpoint. `together`: see `in_order`."""
@@ -273,10 +270,10 @@ def parted_search(known: EngineFrame) -> EngineOutcome:
     meet a requirement."""
     request = known.request
     _check_feasible(known.learned, known.requirements)
-    exact = why_not_reusable(ALGORITHMS[request.algorithm], request.options) is None
+    exact = base.why_not_reusable(ALGORITHMS[request.algorithm], request.options) is None
     part_rows = known.limits.part_rows or (WORKER_ROWS if exact else LOCAL_ROWS)
     cut = chosen_rule(known, str(getattr(request.options, "cut", AUTO)))
-    plan = _planned(known, Demands(known.requirements, cut), part_rows)
+    plan = _planned(known, cutting.Demands(known.requirements, cut), part_rows)
     if not exact:  # equal rows may part, so that every part is searched by itself
         given = request.algorithm, request.options, known.requirements, request.seed
         plan = replace(plan, local=partial(part_classes, *given))
@@ -290,10 +287,10 @@ def parted_search(known: EngineFrame) -> EngineOutcome:
     )
 
 
-def _planned(known: EngineFrame, demands: Demands, part_rows: int) -> Plan:
+def _planned(known: EngineFrame, demands: cutting.Demands, part_rows: int) -> Plan:
     """The upper cuts, as workers need them."""
     learned = known.learned
-    source = EngineRows(known.rows, learned, demands)
+    source = cutting.EngineRows(known.rows, learned, demands)
     refused = source.refused if demands.beyond_size else None
     parts = upper_parts(source, demands.rule(learned), len(learned.attributes), part_rows, refused)
     large = parts.numbers[parts.sizes > part_rows]

@@ -6,13 +6,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from anonymize.spec import blocks, hierarchy, notation
 from anonymize.spec.base import KeyPath, Means
-from anonymize.spec.blocks import ColumnDomain
 from anonymize.spec.columns import WITHHELD, Definition
-from anonymize.spec.hierarchy import Rare
 from anonymize.spec.messages import Fault, dotted, nearest_or_all
 from anonymize.spec.model import Spec
-from anonymize.spec.notation import as_number
 from anonymize.spec.tabulation import Tabulation
 
 
@@ -52,7 +50,7 @@ def _domain(spec: Spec, name: str, path: KeyPath) -> Iterator[Fault]:
             yield Fault.of(path, f"{twice} of the values {'is' if twice == 1 else 'are'} listed twice")
         if ranged:
             yield Fault.of(path, f"`{ranged[0]}` is of numbers, beside `values`", key=ranged[0], at_key=True)
-        if definition is not None and definition.type == "numeric" and None in map(as_number, compared):
+        if definition is not None and definition.type == "numeric" and None in map(notation.as_number, compared):
             yield Fault.of(path, "the column is numeric, and not all values are numbers")
         return
     if ranged and definition is not None and definition.type != "numeric":
@@ -60,7 +58,7 @@ def _domain(spec: Spec, name: str, path: KeyPath) -> Iterator[Fault]:
     yield from _range(own, path)
 
 
-def _range(own: ColumnDomain, path: KeyPath) -> Iterator[Fault]:
+def _range(own: blocks.ColumnDomain, path: KeyPath) -> Iterator[Fault]:
     """Ends and bins of numbers."""
     if (own.low is None) != (own.high is None):
         yield Fault.of(path, "expected both `low` and `high`")
@@ -219,7 +217,7 @@ def _group(spec: Spec, tabulate: Tabulation, name: str, path: KeyPath) -> Iterat
         "top": definition.top,
         "bottom": definition.bottom,
         "levels: {max}": None if definition.levels is None else definition.levels.max,
-        "hierarchy: {rare}": definition.hierarchy if isinstance(definition.hierarchy, Rare) else None,
+        "hierarchy: {rare}": definition.hierarchy if isinstance(definition.hierarchy, hierarchy.Rare) else None,
     }
     for key in (key for key, value in coded.items() if value is not None):
         hint = "`level`, or `bins` of numbers, say what the groups are"

@@ -8,9 +8,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, Tag, WithJsonSchema
 
+from anonymize.spec import columns, notation
 from anonymize.spec.base import TEXT, Entry, Number, Suppressed, TablePath, Text, Value, by_type
-from anonymize.spec.columns import ASCENDING, NORMALIZE, Kind, as_normalize
-from anonymize.spec.notation import Decimal, Missing, Thousands, as_number, normalized
 
 # --- risk -------------------------------------------------------------------------------------------------------------
 
@@ -95,7 +94,7 @@ class Condition(Entry):
 class Target(Entry):
     """The settings of a column that a model will be trained to predict."""
 
-    type: Kind | None = None
+    type: columns.Kind | None = None
     """numeric: regression. categorical: classification. Left out: a quasi-identifier's own type, else categorical."""
 
 
@@ -121,7 +120,7 @@ class Workload(Entry):
         return tuple(entry if isinstance(entry, str) else next(iter(entry)) for entry in self.targets)
 
     @property
-    def target_types(self) -> tuple[Kind | None, ...]:
+    def target_types(self) -> tuple[columns.Kind | None, ...]:
         """The type that each target's entry gives, if it gives one."""
         return tuple(None if isinstance(entry, str) else next(iter(entry.values())).type for entry in self.targets)
 
@@ -135,7 +134,7 @@ MOST_BINS = 10_000
 
 Bins = Annotated[
     Annotated[Annotated[int, Field(ge=1, le=MOST_BINS)], Tag("number")]
-    | Annotated[Annotated[tuple[Number, ...], Field(min_length=1), ASCENDING], Tag("list")],
+    | Annotated[Annotated[tuple[Number, ...], Field(min_length=1), columns.ASCENDING], Tag("list")],
     by_type(
         "bins_kind",
         "Input should be a number of bins, or where they begin: [18, 30, 45]",
@@ -233,10 +232,10 @@ class Input(Entry):
     """The character between two fields of a CSV; the release is written with it as well."""
     missing: tuple[Text, ...] = ("",)
     """Texts that mean that a value is missing; a release shows the first one, columns that pass through their own."""
-    decimal: Decimal = "."
+    decimal: notation.Decimal = "."
     """The decimal separator in texts of numbers: "." or ",". A column may have its own. Generalized numbers are
     released with a point; columns that pass through are unchanged."""
-    thousands: Thousands | None = None
+    thousands: notation.Thousands | None = None
     """The thousands separator in texts of numbers: ".", ",", " ", "'" or "_". Default: none."""
     unnamed: Literal["error", "drop"] = "error"
     """A column without a name in the header, as when every line ends with a separator: an error, or left out (drop)."""
@@ -245,7 +244,7 @@ class Input(Entry):
     first line is a row. This applies to the table itself: releases and populations always have names."""
     encoding: Annotated[str, AfterValidator(_encoding), WithJsonSchema(TEXT)] = "utf8"
     """How the CSV's text is encoded: utf8, latin-1, cp1252, ... A release is written in UTF-8."""
-    normalize: Annotated[bool, BeforeValidator(as_normalize), WithJsonSchema(NORMALIZE)] = True
+    normalize: Annotated[bool, BeforeValidator(columns.as_normalize), WithJsonSchema(columns.NORMALIZE)] = True
     """How texts are compared. look-alikes (or true): without outer space and invisible characters, in Unicode NFC, with
     blank ones missing; when different values or people are counted, those that look alike are one, and texts that read
     as unknown are none. exact (or false): as they are."""
@@ -253,11 +252,11 @@ class Input(Entry):
     @property
     def missing_text(self) -> str:
         """What a release shows for a missing value, whatever its format."""
-        return Missing.in_format(self.missing, "csv", normalize=self.normalize).text
+        return notation.Missing.in_format(self.missing, "csv", normalize=self.normalize).text
 
     def compared(self, text: str) -> str:
         """What a text is compared as."""
-        return normalized(text) if self.normalize else text
+        return notation.normalized(text) if self.normalize else text
 
 
 # --- output -----------------------------------------------------------------------------------------------------------
@@ -277,7 +276,7 @@ def _one_end(end: str) -> AfterValidator:
 
     def checked(template: str) -> str:
         before, separator, after = template.partition(end)
-        number = as_number(f"{before}1{after}") is not None
+        number = notation.as_number(f"{before}1{after}") is not None
         if not separator or any(brace in before + after for brace in "{}") or number:
             expected = f'{end} once, no other braces, and text that cannot be part of a number, such as "{end}+"'
             raise ValueError(f"expected {expected}")

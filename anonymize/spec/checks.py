@@ -8,16 +8,10 @@ from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
-from anonymize.spec import treated
+from anonymize.spec import block_checks, blocks, columns, hierarchy, notation, patterns, treated
 from anonymize.spec.base import Entry, KeyPath, Means, Value
-from anonymize.spec.block_checks import check_domains, check_privacy, check_tables, in_marginals
-from anonymize.spec.blocks import Condition
-from anonymize.spec.columns import KINDS, WITHHELD, Definition, QuasiIdentifier, Rule, RuleRange, SamplingWeight
-from anonymize.spec.hierarchy import Dates, Intervals, NumberBands, Rare
 from anonymize.spec.messages import Fault, dotted, nearest, nearest_or_all
 from anonymize.spec.model import Spec
-from anonymize.spec.notation import NumberFormat
-from anonymize.spec.patterns import expand
 
 _NOUNS = {
     "identifier": "an identifier",
@@ -40,16 +34,16 @@ def check(spec: Spec) -> Iterator[Fault]:
     yield from _undecided(spec)
     yield from _attributes(spec)
     yield from _rules(spec)
-    expanded = expand(spec, _named_elsewhere(spec), lenient=True)
-    yield from check_privacy(expanded)
+    expanded = patterns.expand(spec, _named_elsewhere(spec), lenient=True)
+    yield from block_checks.check_privacy(expanded)
     yield from _targets(expanded)
     yield from selections(expanded)
     yield from treated.check(expanded)
-    yield from check_domains(expanded)
-    yield from check_tables(expanded)
+    yield from block_checks.check_domains(expanded)
+    yield from block_checks.check_tables(expanded)
     yield from _output(spec)
     weight = spec.sampling_weight
-    if isinstance(weight, SamplingWeight) and weight.round and weight.bands:
+    if isinstance(weight, columns.SamplingWeight) and weight.round and weight.bands:
         message = "`sampling_weight`: weights are rounded, or put in bands"
         yield Fault(("sampling_weight", "bands"), message, "take `round` or `bands` out", at_key=True)
 
@@ -60,7 +54,7 @@ def _named_elsewhere(spec: Spec) -> list[str]:
     selected = [name for selection in spec.workload.selections for name in selection]
     accepted = () if spec.privacy.passing is None else spec.privacy.passing.accept_derived
     steps = [name for step in spec.treatments for name in (*step.treated, *step.read)]
-    counted = [*spec.domains, *in_marginals(spec)]
+    counted = [*spec.domains, *block_checks.in_marginals(spec)]
     counted += [] if spec.tabulate is None else [*spec.tabulate.grouped_by, *spec.tabulate.measured]
     return list(dict.fromkeys([*attributes, *spec.workload.target_names, *selected, *accepted, *steps, *counted]))
 
@@ -93,7 +87,7 @@ def _undecided(spec: Spec) -> Iterator[Fault]:
 # --- attributes -----------------------------------------------------------------------------------------------------
 
 
-def _all_attributes(spec: Spec) -> Iterator[tuple[KeyPath, Definition]]:
+def _all_attributes(spec: Spec) -> Iterator[tuple[KeyPath, columns.Definition]]:
     for name, quasi_identifier in spec.quasi_identifiers.items():
         yield ("quasi_identifiers", name), quasi_identifier
     for name, sensitive in spec.sensitive.items():
@@ -110,7 +104,7 @@ def _attributes(spec: Spec) -> Iterator[Fault]:
             message = f"`{dotted(path)}`: `rare` is for quasi-identifiers"
             hint = "what is rare in a release may not be so in its input, and distances would differ"
             yield Fault((*path, "hierarchy", builder), message, hint, at_key=True)
-        of_numbers = isinstance(attribute.hierarchy, Intervals | NumberBands)
+        of_numbers = isinstance(attribute.hierarchy, hierarchy.Intervals | hierarchy.NumberBands)
         expected = "numeric" if of_numbers else "categorical"
         if attribute.type != expected:
             message = f"`{dotted(path)}`: `{builder}` is for {expected} attributes, and this one is {attribute.type}"
@@ -127,7 +121,7 @@ def _attributes(spec: Spec) -> Iterator[Fault]:
 def _pools(spec: Spec) -> Iterator[Fault]:
     """Labels of pools that mean something else already."""
     for name, attribute in spec.quasi_identifiers.items():
-        if isinstance(attribute.hierarchy, Rare):
+        if isinstance(attribute.hierarchy, hierarchy.Rare):
             label, path = attribute.hierarchy.rare.label, ("quasi_identifiers", name, "hierarchy", "rare", "label")
             if label == spec.output.suppressed or label in spec.missing("csv"):
                 yield Fault.of(path, "means suppressed or missing already", "choose another label")
@@ -151,7 +145,7 @@ def _notations(spec: Spec) -> Iterator[Fault]:
     """How numbers are written, of attributes that are not numbers, and with one sign for two things."""
     places: list[tuple[KeyPath, str | None, str | None]] = [(("input",), spec.input.decimal, spec.input.thousands)]
     for path, attribute in _all_attributes(spec):
-        given = [key for key in NumberFormat.model_fields if getattr(attribute, key) is not None]
+        given = [key for key in notation.NumberFormat.model_fields if getattr(attribute, key) is not None]
         if given and attribute.type != "numeric":
             message = "number formats apply only to numeric attributes"
             yield Fault.of((*path, given[0]), message, "add `type: numeric`", at_key=True)
@@ -189,7 +183,7 @@ def _coded(spec: Spec) -> Iterator[Fault]:
             path: KeyPath = ("quasi_identifiers", name, key)
             if getattr(attribute, key) is None:
                 continue
-            if isinstance(attribute.hierarchy, Dates) and attribute.type != "numeric":
+            if isinstance(attribute.hierarchy, hierarchy.Dates) and attribute.type != "numeric":
                 yield from _coded_dates(spec, path, attribute, attribute.hierarchy)
             elif attribute.type != "numeric":
                 hint, what = "add `type: numeric`", "are rounded" if key == "round" else f"and dates have a {key}"
@@ -200,7 +194,7 @@ def _coded(spec: Spec) -> Iterator[Fault]:
                 yield Fault.of(path, "expected a number, for the attribute is numeric")
             elif key == "round":
                 continue
-            elif isinstance(attribute.hierarchy, NumberBands):
+            elif isinstance(attribute.hierarchy, hierarchy.NumberBands):
                 message = "cannot be combined with `bands`, whose first and last are open"
                 yield Fault.of(path, message, f"leave `{key}` out", at_key=True)
             elif isinstance(attribute.hierarchy, Path):
@@ -215,7 +209,9 @@ def _coded(spec: Spec) -> Iterator[Fault]:
 _DATE_CODE = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2])(?:-\d{2})?)?", re.ASCII)
 
 
-def _coded_dates(spec: Spec, path: KeyPath, attribute: QuasiIdentifier, dates: Dates) -> Iterator[Fault]:
+def _coded_dates(
+    spec: Spec, path: KeyPath, attribute: columns.QuasiIdentifier, dates: hierarchy.Dates
+) -> Iterator[Fault]:
     """Bottom and top codes of dates: a day, or a month or a year that is a level; and what does not know them."""
     key = str(path[-1])
     if "week" in dates.levels:
@@ -268,16 +264,16 @@ def _rules(spec: Spec) -> Iterator[Fault]:
             yield from _rule(rule, ("quasi_identifiers", name, "rules", position), attribute.type)
 
 
-def _rule(rule: Rule, path: KeyPath, kind: str) -> Iterator[Fault]:
+def _rule(rule: columns.Rule, path: KeyPath, kind: str) -> Iterator[Fault]:
     """One rule: of one kind, with values of the attribute's type."""
     if len(rule.kinds) != 1:
-        yield Fault.of(path, f"expected one of {', '.join(KINDS)}")
+        yield Fault.of(path, f"expected one of {', '.join(columns.KINDS)}")
     apart, together, inner = rule.keep_apart, rule.keep_together, (*path, "keep_together")
     if apart is not None:
         yield from _values(apart, (*path, "keep_apart"), kind)
         if apart[0] == apart[1]:
             yield Fault.of((*path, "keep_apart"), "a value cannot be kept apart from itself")
-    if isinstance(together, RuleRange):
+    if isinstance(together, columns.RuleRange):
         if kind != "numeric":
             yield Fault.of(inner, "a range is for numeric attributes", "list the values")
         if together.from_ > together.to:
@@ -327,7 +323,7 @@ def selections(spec: Spec) -> Iterator[Fault]:
                 yield from _condition(condition, path, spec.quasi_identifiers[name].type)
 
 
-def _condition(condition: Condition, path: KeyPath, kind: str) -> Iterator[Fault]:
+def _condition(condition: blocks.Condition, path: KeyPath, kind: str) -> Iterator[Fault]:
     low, high = condition.from_, condition.to
     is_range = low is not None or high is not None
     if is_range == (condition.in_ is not None):
@@ -358,7 +354,7 @@ def _output(spec: Spec) -> Iterator[Fault]:
 
 
 def _bounds(spec: Spec, kind: str, other: str) -> Iterator[Fault]:
-    released = {name for name, role in spec.roles().items() if role not in WITHHELD}
+    released = {name for name, role in spec.roles().items() if role not in columns.WITHHELD}
     for name, attribute in spec.quasi_identifiers.items():
         for column in (f"{name}_low", f"{name}_high", *([f"{name}_missing"] if kind == "numeric" else [])):
             if attribute.type == kind and column in released:

@@ -20,15 +20,12 @@ from pydantic import BaseModel, ValidationError
 
 from anonymize.errors import Problem, SpecError
 from anonymize.files import content_of
-from anonymize.spec import checks, document, messages
-from anonymize.spec.base import KeyPath, ModelParameters
-from anonymize.spec.blocks import Condition, Workload
+from anonymize.spec import base, blocks, checks, document, messages, patterns
 from anonymize.spec.document import SPEC_BYTES, Document
 from anonymize.spec.messages import Fault, dotted, faults, misspelt, nearest, unknown_key
 from anonymize.spec.model import ModelEntry, NoParameters, Spec
-from anonymize.spec.patterns import entry_of
 
-Models = Mapping[str, type[ModelParameters]]
+Models = Mapping[str, type[base.ModelParameters]]
 _ATTRIBUTES = ("quasi_identifiers", "sensitive")
 _HEAD = ("model", "attribute")  # of an entry of `privacy.models`; the other keys are the model's parameters
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -115,7 +112,7 @@ def _texts_of_categories(source: Document) -> None:
                 | ("quasi_identifiers", column, "rules", int(), "keep")
                 | ("workload", "selections", int(), column, "in", int())
             ):
-                name = entry_of(attributes, str(column))
+                name = patterns.entry_of(attributes, str(column))
                 if text and (name is None or attributes[name] != "numeric"):
                     _put(source.values, path, text)
             case ("privacy", "models", int(), "values", int()):  # numbers too, which are compared as numbers
@@ -126,7 +123,7 @@ def _mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _put(values: Any, path: KeyPath, value: object) -> None:
+def _put(values: Any, path: base.KeyPath, value: object) -> None:
     for key in path[:-1]:
         values = values[key]
     values[path[-1]] = value
@@ -147,7 +144,7 @@ def _split_models(
     entries: list[ModelEntry] = []
     wrong: list[Fault] = []
     for position, entry in enumerate(map(_mapping, written)):
-        path: KeyPath = ("privacy", "models", position)
+        path: base.KeyPath = ("privacy", "models", position)
         head = {key: entry[key] for key in _HEAD if key in entry}
         rest = {key: value for key, value in entry.items() if key not in _HEAD}
         parameters, of_entry = _parameters(head.get("model"), rest, models, path, folder)
@@ -162,8 +159,8 @@ def _split_models(
 
 
 def _parameters(
-    name: object, values: dict[str, Any], models: Models, path: KeyPath, folder: Path | None
-) -> tuple[ModelParameters, list[Fault]]:
+    name: object, values: dict[str, Any], models: Models, path: base.KeyPath, folder: Path | None
+) -> tuple[base.ModelParameters, list[Fault]]:
     if not isinstance(name, str):
         return NoParameters(), []  # reported with the rest of the spec
     if name not in models:
@@ -179,7 +176,7 @@ def _parameters(
     return parameters.model_copy(update=paths) if paths else parameters, []
 
 
-def parameters_of(name: str, values: dict[str, Any], models: Models) -> tuple[ModelParameters, list[Fault]]:
+def parameters_of(name: str, values: dict[str, Any], models: Models) -> tuple[base.ModelParameters, list[Fault]]:
     """A privacy model's parameters from values as YAML has them, paths as they are; and what is wrong with them."""
     return _parameters(name, values, models, (), None)
 
@@ -242,7 +239,7 @@ _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _ENDS = ("from", "to")
 
 
-def load_queries(spec: Spec, path: str | Path) -> tuple[dict[str, Condition], ...]:
+def load_queries(spec: Spec, path: str | Path) -> tuple[dict[str, blocks.Condition], ...]:
     """The queries of a file. Raises SpecError for what is not a list of conditions on quasi-identifiers."""
     file = Path(path)
     try:
@@ -258,7 +255,7 @@ def load_queries(spec: Spec, path: str | Path) -> tuple[dict[str, Condition], ..
     numeric = {name for name, attribute in spec.quasi_identifiers.items() if attribute.type == "numeric"}
     queries = [{name: _with_numbers(each, name in numeric) for name, each in query.items()} for query in values]
     try:
-        workload = strictly(Workload, {"selections": queries})
+        workload = strictly(blocks.Workload, {"selections": queries})
     except ValidationError as error:
         wrong = dict.fromkeys(_name(entry["loc"]) for entry in error.errors(include_url=False, include_input=False))
         hint = "a condition is {from: NUMBER}, {to: NUMBER}, both, or {in: [VALUE, ...]}"

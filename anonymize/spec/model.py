@@ -13,11 +13,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PrivateAttr, SerializeAsAny
 
 from anonymize.errors import Problem
-from anonymize.spec import blocks
+from anonymize.spec import blocks, tabulation
 from anonymize.spec.base import Entry, KeyPath, Means, ModelParameters, Nothing, Place, Text
 from anonymize.spec.columns import Kind, QuasiIdentifier, Role, SamplingWeight, Sensitive, WeightEntry
 from anonymize.spec.notation import POINT, Missing, Notation, NumberFormat
-from anonymize.spec.tabulation import Tabulation
 from anonymize.spec.treatments import Combination, Treatment, TreatmentEntry
 
 
@@ -138,7 +137,7 @@ class Spec(Entry):
     treatments: tuple[TreatmentEntry, ...] = ()
     """Steps that change values of columns, in this order, in addition to the generalization of quasi-identifiers:
     [{method: noise, columns: [wage], scale: 0.1}]"""
-    tabulate: Tabulation | None = None
+    tabulate: tabulation.Tabulation | None = None
     """Tables of counts, shares, sums and means by groups, made by the command of this name: {mechanism: suppression,
     tables: [{by: [region], count: true}]}"""
     privacy: Privacy = Field(default_factory=Privacy)

@@ -12,13 +12,9 @@ from pydantic import BaseModel, ValidationError
 
 from anonymize.errors import DataError, Problem, SpecError, UsageError
 from anonymize.places import is_uri
-from anonymize.spec import checks
-from anonymize.spec.base import Means
-from anonymize.spec.document import value_of
+from anonymize.spec import base, checks, document, messages, patterns
 from anonymize.spec.load import Models, parameters_of, strictly
-from anonymize.spec.messages import Shape, faults, of_parameters
 from anonymize.spec.model import ModelEntry, Passing, Privacy, Spec
-from anonymize.spec.patterns import expand
 
 # --- values of the command line ---------------------------------------------------------------------------------------
 
@@ -71,11 +67,11 @@ def _with_t(entries: tuple[ModelEntry, ...], t: float, problems: list[Problem]) 
     """The entries, with `t` as the distance that they bound, where they bound one."""
     changed = list(entries)
     for place, entry in enumerate(entries):
-        if (name := entry.parameters.name_of(Means.DISTANCE)) is not None:
+        if (name := entry.parameters.name_of(base.Means.DISTANCE)) is not None:
             values = entry.parameters.model_dump(mode="json") | {name: t}
             parameters = _validated(type(entry.parameters), values, problems) or entry.parameters
             changed[place] = entry.model_copy(update={"parameters": parameters})
-    if not any(entry.parameters.name_of(Means.DISTANCE) for entry in entries):
+    if not any(entry.parameters.name_of(base.Means.DISTANCE) for entry in entries):
         problems.append(Problem("-t: the spec has no t-closeness model", hint="add one under `privacy.models`"))
     return tuple(changed)
 
@@ -84,7 +80,7 @@ def _validated(model: type[BaseModel], values: dict[str, Any], problems: list[Pr
     try:
         return strictly(model, values)
     except ValidationError as error:
-        for fault in faults(error, values, Shape()):
+        for fault in messages.faults(error, values, messages.Shape()):
             option = OPTIONS.get(str(fault.path[0]) if fault.path else "t", "-t")
             message = fault.message.partition(": ")[2] or fault.message
             problem = Problem(f"{option}: {message}", hint=fault.hint)
@@ -170,7 +166,7 @@ def _pair(word: str, model: type[BaseModel]) -> tuple[str, Any]:
     name, sign, value = word.partition("=")
     if not (name and sign and value):
         raise ValueError(word)
-    return name, value_of(value, name, of_parameters(model).below(name))
+    return name, document.value_of(value, name, messages.of_parameters(model).below(name))
 
 
 # --- columns of a table -----------------------------------------------------------------------------------------------
@@ -183,7 +179,7 @@ def resolve(spec: Spec, columns: Sequence[str]) -> Spec:
     for columns that patterns give two roles; SpecError, with all problems, for what is wrong between the keys of the
     spec once its columns are known.
     """
-    expanded = expand(spec, columns)
+    expanded = patterns.expand(spec, columns)
     if expanded is not spec:
         problems = [expanded.problem(fault.path, fault.message, fault.hint) for fault in checks.check(expanded)]
         if problems:

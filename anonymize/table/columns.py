@@ -14,11 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.domain import Domain
+from anonymize.domain import Domain, taxonomy, text_levels
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.levels import Categories, of_domain
-from anonymize.domain.taxonomy import Taxonomy
-from anonymize.domain.text_levels import zone_of
 from anonymize.errors import Caution
 from anonymize.records import dataclass
 from anonymize.spec.columns import Rule
@@ -179,7 +177,7 @@ def _confusables() -> Mapping[int, str]:
 def zone_warnings(name: str, source: object, values: Sequence[str]) -> Iterator[Caution]:
     """That the dates of a column are of several zones, which its levels do not see."""
     if isinstance(source, Dates) and not source.utc:
-        zones = {zone_of(value, source.format) for value in values} - {None}
+        zones = {text_levels.zone_of(value, source.format) for value in values} - {None}
         if len(zones) > 1:
             said = f"column {name!r} has {len(zones)} time zones: levels use local time"
             yield Caution.of(said, "`utc: true` next to the levels makes them use UTC")
@@ -238,7 +236,7 @@ class Attribute:
         return Generalization.plain(self.domain) if self.generalize is None else self.generalize()
 
     @property
-    def hierarchy(self) -> Taxonomy:
+    def hierarchy(self) -> taxonomy.Taxonomy:
         """The value generalization hierarchy; of a categorical attribute the domain itself."""
         return self.generalization.hierarchy
 

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from anonymize.errors import Caution, DataError, Problem
 from anonymize.parallel import occurrences
 from anonymize.records import dataclass
-from anonymize.spec.columns import SamplingWeight
-from anonymize.spec.model import Spec
-from anonymize.spec.notation import Missing
+from anonymize.spec import columns, model, notation
+from anonymize.table import roles, scratch
 from anonymize.table.columns import Codes, look_alikes, tidy
 from anonymize.table.encode import (
     LARGEST,
@@ -27,8 +26,6 @@ from anonymize.table.encode import (
     joined,
 )
 from anonymize.table.named import column
-from anonymize.table.roles import columns_in
-from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source
 
 # --- columns that pass through ----------------------------------------------------------------------------------------
@@ -53,7 +50,7 @@ class KeptColumn:
 class KeptTexts(TextCodes):
     """What takes the batches of a column that is kept."""
 
-    def __init__(self, field: Field, key: str, arrays: Arrays = np.empty) -> None:
+    def __init__(self, field: Field, key: str, arrays: scratch.Arrays = np.empty) -> None:
         super().__init__(column(field.name), key, arrays)
         self.name, self._missing = field.name, field.missing
 
@@ -155,7 +152,7 @@ class UnitColumn(TextColumn):
         return self.codes({text: code for code, text in enumerate(texts)}, None, len(texts))
 
 
-def units_of(table: pl.LazyFrame, name: str, missing: Missing) -> pl.Series:
+def units_of(table: pl.LazyFrame, name: str, missing: notation.Missing) -> pl.Series:
     """(rows,) the unit of every row, as text, null where there is none; normalized where texts are. Without the name of
     its column."""
     texts = table.select(column(name).cast(pl.String).alias("")).collect(engine="streaming").to_series()
@@ -230,7 +227,7 @@ def _code(field: Field) -> pl.Expr:
     )
 
 
-def check(spec: Spec, source: Source) -> list[Caution]:
+def check(spec: model.Spec, source: Source) -> list[Caution]:
     """Reads a source once, as `Source.check` does, and looks at its sampling weights; returns the warnings.
 
     Raises DataError for a spec's column of weights that is not there, and for weights that cannot be.
@@ -240,7 +237,7 @@ def check(spec: Spec, source: Source) -> list[Caution]:
         source.check()
         return []
     if name not in source.schema:
-        hint = columns_in(source.columns, spec.roles())
+        hint = roles.columns_in(source.columns, spec.roles())
         raise DataError(Problem(f"has no column {name}", file=source.name, hint=hint))
     column = WeightColumn(Field(name, source.schema[name], spec.missing(source.format), spec.notation(name)), "0")
     for batch in source.examine(column.expressions):
@@ -252,7 +249,9 @@ def check(spec: Spec, source: Source) -> list[Caution]:
 # --- rounding and bands ----------------------------------------------------------------------------------------------
 
 
-def coded(spec: Spec, coding: SamplingWeight, weights: DistinctValues) -> tuple[KeptColumn, dict[str, float | int]]:
+def coded(
+    spec: model.Spec, coding: columns.SamplingWeight, weights: DistinctValues
+) -> tuple[KeptColumn, dict[str, float | int]]:
     """The weights as they are released, and what that does to their total and to single rows, as a report has it."""
     before = np.asarray(weights.values, np.float64)
     rows = np.bincount(weights.codes, minlength=len(before))
@@ -290,7 +289,7 @@ def _banded(weights: NDArray[np.float64], rows: NDArray[np.int64], bands: int, f
     return means[band]
 
 
-def as_released(spec: Spec, frame: pl.LazyFrame) -> pl.LazyFrame:
+def as_released(spec: model.Spec, frame: pl.LazyFrame) -> pl.LazyFrame:
     """An original table with its sampling weights as a release of it has them, where these are numbers."""
     coding = spec.weight_coding
     if coding is None or coding.column not in frame.collect_schema():

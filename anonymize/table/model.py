@@ -12,26 +12,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.domain import Domain
+from anonymize.domain import Domain, levels, taxonomy
 from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.generalization import UNKNOWN, Generalization
 from anonymize.domain.generalization import resolve as resolve_rules
 from anonymize.domain.grid import texts as grid_texts
-from anonymize.domain.levels import Categories, of_bins, of_level
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.public import PublicDomain
-from anonymize.domain.taxonomy import Taxonomy, frequent
 from anonymize.errors import Caution, Problem, SpecError
 from anonymize.records import dataclass
-from anonymize.spec import Spec
-from anonymize.spec.blocks import Condition
+from anonymize.spec import Spec, blocks
 from anonymize.spec.columns import Definition, Kind, QuasiIdentifier
 from anonymize.spec.hierarchy import Rare
+from anonymize.table import encode, roles, scratch
 from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
-from anonymize.table.encode import DistinctValues, NumberColumn, Numbers, TextColumn
 from anonymize.table.kept import KeptColumn
-from anonymize.table.roles import by_rows, coding_of, cut_off, date_codes, rounded, rows_of_codes
-from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source
 
 if TYPE_CHECKING:
@@ -185,7 +180,7 @@ def resolve_selections(spec: Spec, attributes: Sequence[Attribute]) -> tuple[Sel
     """
     index = {attribute.name: number for number, attribute in enumerate(attributes)}
 
-    def chosen(name: str, condition: Condition) -> NDArray[np.bool_]:
+    def chosen(name: str, condition: blocks.Condition) -> NDArray[np.bool_]:
         return leaves(attributes[index[name]].domain, condition, spec.input.compared)
 
     return tuple(
@@ -206,10 +201,10 @@ def warnings(selections: Sequence[Selection]) -> list[Caution]:
     ]
 
 
-def leaves(domain: Domain, condition: Condition, compared: Callable[[str], str] = str) -> NDArray[np.bool_]:
+def leaves(domain: Domain, condition: blocks.Condition, compared: Callable[[str], str] = str) -> NDArray[np.bool_]:
     """(size,) whether the condition takes each leaf. `compared`: what a text of the condition is compared as."""
     taken = np.zeros(domain.size, np.bool_)
-    if isinstance(domain, Taxonomy):
+    if isinstance(domain, taxonomy.Taxonomy):
         wanted = {compared(str(value)) for value in condition.in_ or ()}
         for node in (node for node, label in enumerate(domain.labels) if label in wanted):
             taken[domain.start[node] : domain.stop[node]] = True
@@ -227,32 +222,34 @@ def leaves(domain: Domain, condition: Condition, compared: Callable[[str], str] 
 # --- columns of a table -----------------------------------------------------------------------------------------------
 # What a column that has been encoded becomes: codes of a domain, of a target or of a sensitive attribute.
 
-Encoder: TypeAlias = NumberColumn | TextColumn
+Encoder: TypeAlias = encode.NumberColumn | encode.TextColumn
 Column = TypeVar("Column", bound=CodedColumn)
 
 
 def coded_numbers(
-    spec: Spec, name: str, definition: QuasiIdentifier, encoder: NumberColumn, arrays: Arrays
+    spec: Spec, name: str, definition: QuasiIdentifier, encoder: encode.NumberColumn, arrays: scratch.Arrays
 ) -> tuple[Numeric, Codes]:
     """The domain of a numeric column, and its codes."""
-    coding, absent = coding_of(spec, definition), spec.missing("arrow")
-    values, codes, missing = rounded(coding, *encoder.encode(), arrays)
+    coding, absent = roles.coding_of(spec, definition), spec.missing("arrow")
+    values, codes, missing = roles.rounded(coding, *encoder.encode(), arrays)
     rounds = spec.output.edges == "rounded" and spec.output.numeric in ("interval", "bounds")
     written_missing = None if missing is None else absent.text
     return Numeric(name, values, written_missing, absent.texts, coding, rounds=rounds), codes
 
 
-def coded_taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn) -> tuple[Taxonomy, Codes]:
+def coded_taxonomy(
+    spec: Spec, name: str, definition: Definition, encoder: encode.TextColumn
+) -> tuple[taxonomy.Taxonomy, Codes]:
     """The domain of a categorical column, and its codes."""
     texts, any_missing = encoder.distinct()
-    ends = date_codes(spec, definition)
-    coded_as = cut_off(definition.hierarchy, ends, texts)
+    ends = roles.date_codes(spec, definition)
+    coded_as = roles.cut_off(definition.hierarchy, ends, texts)
     texts = sorted(set(coded_as.values()))
     missing = spec.input.missing_text if any_missing else None
     pool = definition.hierarchy.rare if isinstance(definition.hierarchy, Rare) else None
-    common = () if pool is None else frequent(encoder.counts(), pool.below)
+    common = () if pool is None else taxonomy.frequent(encoder.counts(), pool.below)
     suppressed, normalize = spec.output.suppressed, spec.normalizes(name)
-    with by_rows(lambda places: encoder.rows_of({texts[place] for place in places})):
+    with roles.by_rows(lambda places: encoder.rows_of({texts[place] for place in places})):
         domain = build(name, definition, texts, missing, suppressed, normalize=normalize, frequent=common, codes=ends)
     code_of = {text: code for code, text in enumerate(domain.leaf_text())}
     code_of |= {text: code_of[coded] for text, coded in coded_as.items()}
@@ -273,13 +270,13 @@ def hierarchy_of(spec: Spec, definition: Definition, numbers: Numeric) -> Callab
     return lambda: made
 
 
-def categories_of(definition: QuasiIdentifier, interval: str) -> Callable[[Attribute], Categories] | None:
+def categories_of(definition: QuasiIdentifier, interval: str) -> Callable[[Attribute], levels.Categories] | None:
     """What makes the values that a channel is over, where the spec says which."""
     level, bins = definition.level, definition.bins
     if level is not None:
-        return lambda attribute: of_level(attribute.generalization, level, interval)
+        return lambda attribute: levels.of_level(attribute.generalization, level, interval)
     if bins is not None:
-        return lambda attribute: of_bins(cast(Numeric, attribute.domain), bins, interval)
+        return lambda attribute: levels.of_bins(cast(Numeric, attribute.domain), bins, interval)
     return None
 
 
@@ -305,28 +302,28 @@ def sensitive_column(spec: Spec, name: str, encoder: Encoder) -> SensitiveColumn
     if definition.hierarchy is None:
         column = replace(_coded(SensitiveColumn, spec, name, encoder), alike=spec.normalizes(name))
         return replace(column, missing=None, as_value=column.missing) if spec.counts_missing(name) else column
-    if isinstance(encoder, TextColumn):
+    if isinstance(encoder, encode.TextColumn):
         domain, codes = coded_taxonomy(spec, name, definition, encoder)
         names, tree = tuple(domain.leaf_text()), Generalization.plain(domain)
         return SensitiveColumn(name, codes, domain.size, domain.missing, None, names, tree, alike=spec.normalizes(name))
     numbers, codes, missing = encoder.encode()
     numeric = Numeric(name, numbers, None if missing is None else spec.input.missing_text)
-    with by_rows(partial(rows_of_codes, codes)):
+    with roles.by_rows(partial(roles.rows_of_codes, codes)):
         hierarchy = hierarchy_of(spec, definition, numeric)()
     return SensitiveColumn(name, *_of_numbers(spec, numbers, codes, missing), hierarchy)
 
 
 def _coded(kind: type[Column], spec: Spec, name: str, encoder: Encoder) -> Column:
     """A column without a hierarchy: numbers by size, texts sorted, and the missing value last."""
-    if isinstance(encoder, NumberColumn):
+    if isinstance(encoder, encode.NumberColumn):
         return kind(name, *_of_numbers(spec, *encoder.encode()))
-    column = DistinctValues.of(encoder)
+    column = encode.DistinctValues.of(encoder)
     texts = (*column.values, *([] if column.missing is None else [spec.input.missing_text]))
     return kind(name, column.codes, len(texts), column.missing, None, texts)
 
 
 def _of_numbers(
-    spec: Spec, numbers: Numbers, codes: Codes, missing: int | None
+    spec: Spec, numbers: encode.Numbers, codes: Codes, missing: int | None
 ) -> tuple[Codes, int, int | None, NDArray[np.float64], tuple[str, ...]]:
     """Codes, their number, that of the missing value, and the number and the text of each."""
     values = np.append(numbers.astype(np.float64), [] if missing is None else [np.nan])

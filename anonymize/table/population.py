@@ -15,12 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.domain import Codes
+from anonymize.domain import Codes, grid, taxonomy
 from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.generalization import CodedGeneralization, Generalization
-from anonymize.domain.grid import Numbers
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.taxonomy import CodedTaxonomy, Taxonomy, frequent_in
 from anonymize.errors import DataError, Problem
 from anonymize.records import dataclass
 from anonymize.spec.base import Means
@@ -162,7 +160,7 @@ class PopulationAxis:
     def _coded(self) -> int:
         """The level below which the table has nothing."""
         hierarchy = self.attribute.hierarchy
-        return hierarchy.coded if isinstance(hierarchy, CodedTaxonomy) else 0
+        return hierarchy.coded if isinstance(hierarchy, taxonomy.CodedTaxonomy) else 0
 
     def interval(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """The wide codes, both included, that lie under the region around codes of the table (C,)."""
@@ -170,7 +168,7 @@ class PopulationAxis:
         if isinstance(domain, Numeric):
             first, last = self.place[low], self.last[high]
             return (first, last) if self.rounded is None else self.rounded.widened(domain, low, high, first, last)
-        assert isinstance(domain, Taxonomy)
+        assert isinstance(domain, taxonomy.Taxonomy)
         node, wide = domain.lca(low, high), self.wide.hierarchy
         above = np.empty(len(node), np.int64)
         for level in np.unique(domain.level[node]).tolist():
@@ -186,12 +184,12 @@ class RoundedPopulation:
     and the highest code of the table that is shown as the end of an interval whatever rows are suppressed; around what
     lies beyond no more is counted than it spans, which is less than an open end shows."""
 
-    wide: Numbers
+    wide: grid.Numbers
     least: int
     most: int
 
     @classmethod
-    def of(cls, wide: Numbers, domain: Numeric, codes: Codes, spec: Spec) -> RoundedPopulation:
+    def of(cls, wide: grid.Numbers, domain: Numeric, codes: Codes, spec: Spec) -> RoundedPopulation:
         """That of a column of a table. Where several rows may be about one individual, no end is sure to be shown."""
         enough = spec.fewest + int(spec.privacy.suppression * len(codes))
         counts = np.bincount(codes, minlength=domain.size)[: len(domain.values)]
@@ -332,13 +330,13 @@ def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, colu
 
 def _texts(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: TextColumn) -> PopulationAxis:
     coded = attribute.domain
-    assert isinstance(coded, Taxonomy)
-    domain = coded.declared if isinstance(coded, CodedTaxonomy) else coded
+    assert isinstance(coded, taxonomy.Taxonomy)
+    domain = coded.declared if isinstance(coded, taxonomy.CodedTaxonomy) else coded
     texts, any_missing = column.distinct()
     leaves = [text for code, text in enumerate(domain.leaf_text()) if code != domain.missing]
     absent = spec.input.missing_text if any_missing or domain.missing is not None else None
     values = sorted({*texts, *leaves}) if not isinstance(definition.hierarchy, Path) else texts
-    common = frequent_in(domain) if isinstance(definition.hierarchy, Rare) else ()
+    common = taxonomy.frequent_in(domain) if isinstance(definition.hierarchy, Rare) else ()
     suppressed, normalize = spec.output.suppressed, spec.input.normalize
     with by_rows(lambda places: column.rows_of({values[place] for place in places})):
         wide = build(domain.name, definition, values, absent, suppressed, normalize=normalize, frequent=common)
@@ -346,6 +344,6 @@ def _texts(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column
     place = np.array(
         [wide.missing if code == domain.missing else code_of[text] for code, text in enumerate(domain.leaf_text())]
     )
-    place = place[domain.start[coded.origin[: coded.size]]] if isinstance(coded, CodedTaxonomy) else place
+    place = place[domain.start[coded.origin[: coded.size]]] if isinstance(coded, taxonomy.CodedTaxonomy) else place
     codes = column.codes(code_of, wide.missing, wide.size).astype(np.int64)
     return PopulationAxis(attribute, Generalization.plain(wide), codes, place, place)

@@ -16,19 +16,17 @@ from typing import TypeVar, cast
 import numpy as np
 import polars as pl
 
-from anonymize.domain import Domain, files
-from anonymize.domain.generalization import Generalization
+from anonymize.domain import Domain, files, generalization, public
 from anonymize.domain.levels import check_level, fenced
 from anonymize.domain.levels import coded as coded_at_level
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.public import PublicDomain, fractions, public_domain
 from anonymize.errors import Caution, DataError, Problem, RowsError, SpecError, ValuesError
 from anonymize.records import dataclass
 from anonymize.spec.columns import WITHHELD, Definition, Kind
 from anonymize.spec.model import Spec
 from anonymize.spec.override import resolve
 from anonymize.spec.patterns import left_over_warnings
-from anonymize.table import kept, model
+from anonymize.table import kept, model, named, population
 from anonymize.table.columns import Attribute, SensitiveColumn, warnings_of, zone_warnings
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn
 from anonymize.table.kept import (
@@ -41,8 +39,6 @@ from anonymize.table.kept import (
     with_few_texts,
 )
 from anonymize.table.model import Table
-from anonymize.table.named import grouped
-from anonymize.table.population import populations_of, read_population
 from anonymize.table.roles import (
     by_rows,
     check_columns,
@@ -84,7 +80,7 @@ def read(
         spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders.coded[name], arrays, at_levels), source
     )
     selected = model.resolve_selections(spec, attributes) if workload else ()
-    paths = dict.fromkeys(str(path) for path in populations_of(spec))
+    paths = dict.fromkeys(str(path) for path in population.populations_of(spec))
     sensitive = all_made(spec.sensitive, lambda name: model.sensitive_column(spec, name, encoders.coded[name]), source)
     targets = model.targets_of(spec, kinds, attributes, encoders.coded)
     shown_weights, changes = _coded_weights(spec, encoders.coded_weights)
@@ -104,7 +100,7 @@ def read(
         targets=targets,
         selections=selected,
         units=next((column.encode(source) for column in encoders.units), None),
-        populations={path: read_population(spec, path, attributes) for path in paths},
+        populations={path: population.read_population(spec, path, attributes) for path in paths},
         largest_k=spec.largest_k,
         kept={each.name: each.column() for each in encoders.passing if isinstance(each, KeptTexts)} | shown_weights,
         weights_shown=changes,
@@ -216,15 +212,15 @@ def read_public(spec: Spec, source: Source, room: Room | None = None) -> Table:
     )
 
 
-def domains_of(spec: Spec, columns: Iterable[str]) -> dict[str, PublicDomain]:
+def domains_of(spec: Spec, columns: Iterable[str]) -> dict[str, public.PublicDomain]:
     """The public domains of all columns that are released, in their order. Raises SpecError for those without."""
     roles = spec.roles()
-    domains: dict[str, PublicDomain] = {}
+    domains: dict[str, public.PublicDomain] = {}
     problems: list[Problem] = []
     for name in columns:
         if roles[name] not in WITHHELD:
             try:
-                domains[name] = public_domain(spec, name)
+                domains[name] = public.public_domain(spec, name)
             except SpecError as error:
                 problems += error.problems
     if problems:
@@ -232,10 +228,10 @@ def domains_of(spec: Spec, columns: Iterable[str]) -> dict[str, PublicDomain]:
     return domains
 
 
-def _over(domain: PublicDomain, values: DistinctValues) -> model.PublicColumn:
+def _over(domain: public.PublicDomain, values: DistinctValues) -> model.PublicColumn:
     """A column over its domain. Raises RowsError for values outside."""
     leaf = domain.codes(values.values)
-    broken = fractions(values.values)
+    broken = public.fractions(values.values)
     if values.missing is not None:
         leaf = np.append(leaf, domain.size - 1 if domain.missing else -1)
         broken = np.append(broken, False)
@@ -320,7 +316,7 @@ def all_made(names: Iterable[str], make: Callable[[str], Made], source: Source |
             errors.append((name, error))
     if errors:
         whole = [(name, problem) for name, error in errors for problem in error.problems]
-        raise DataError(grouped(whole if source is None else placed(errors, source)))
+        raise DataError(named.grouped(whole if source is None else placed(errors, source)))
     return tuple(made)
 
 
@@ -333,7 +329,7 @@ def _combination_warnings(spec: Spec) -> Iterator[Caution]:
 
 def _attribute(spec: Spec, name: str, encoder: model.Encoder, arrays: Arrays, at_levels: bool) -> Attribute:
     definition = spec.quasi_identifiers[name]
-    generalize: Callable[[], Generalization] | None = None
+    generalize: Callable[[], generalization.Generalization] | None = None
     written: dict[str, str] = {}
     domain: Domain
     if isinstance(encoder, NumberColumn):

@@ -13,19 +13,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.domain import files
+from anonymize.domain import files, grid, text_levels
 from anonymize.domain.build import build, moments_of, numeric_hierarchy
-from anonymize.domain.grid import Coding, Numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.domain.text_levels import DateCodes
 from anonymize.errors import DataError, Problem, RowsError, ValuesError, counted
-from anonymize.spec.base import KeyPath
-from anonymize.spec.columns import Definition, QuasiIdentifier
-from anonymize.spec.hierarchy import Dates
+from anonymize.spec import base, columns, hierarchy, patterns
 from anonymize.spec.model import Spec
 from anonymize.spec.override import check_separator
-from anonymize.spec.patterns import is_pattern
 from anonymize.table.columns import Codes, compared
 from anonymize.table.encode import LARGEST, Bad, Field, NumberColumn, TextColumn, code_type, is_text
 from anonymize.table.named import COLUMNS_WITH_LINES, ROW_NAMES, column, grouped
@@ -86,7 +81,7 @@ def _row_names(names: Sequence[str]) -> str | None:
 
 def _absent(spec: Spec, source: Source, absent: Sequence[str], unlisted: list[str]) -> list[Problem]:
     """Columns of the spec that the file lacks: one problem each, where they are few, else one for each section."""
-    paths: dict[str, KeyPath] = {}
+    paths: dict[str, base.KeyPath] = {}
     sections: dict[str, list[str]] = {}
     for section, name, path in spec.mentions():
         if name in absent and name not in paths:
@@ -100,7 +95,7 @@ def _absent(spec: Spec, source: Source, absent: Sequence[str], unlisted: list[st
             continue
         for name in names:
             hint = _nearest(name, unlisted) or _nearest(name, source.columns)
-            if is_pattern(name):
+            if patterns.is_pattern(name):
                 problems.append(spec.problem(paths[name], f"no column of {source.name} matches {name!r}"))
             else:
                 problems.append(spec.problem(paths[name], f"column {name!r} is not in {source.name}", hint))
@@ -120,7 +115,7 @@ LINES = 10
 """Columns of which the line of the first value that is wrong is looked up, for which the file is read."""
 
 
-def check_types(source: Source, definitions: dict[str, Definition], fields: list[Field]) -> None:
+def check_types(source: Source, definitions: dict[str, columns.Definition], fields: list[Field]) -> None:
     """Raises DataError for columns of a typed input whose type is not numeric where the spec says so."""
     numeric = [field for field in fields if field.name in definitions and definitions[field.name].type == "numeric"]
     check_numeric(source, *numeric)
@@ -204,29 +199,29 @@ PIECE = 1 << 20
 """Rows that are coded at once."""
 
 
-def coding_of(spec: Spec, definition: QuasiIdentifier) -> Coding:
+def coding_of(spec: Spec, definition: columns.QuasiIdentifier) -> grid.Coding:
     """Where a quasi-identifier is cut off, and how that reads."""
-    return Coding(*definition.number_ends, spec.output.open_high, spec.output.open_low, definition.round)
+    return grid.Coding(*definition.number_ends, spec.output.open_high, spec.output.open_low, definition.round)
 
 
-def date_codes(spec: Spec, definition: Definition) -> DateCodes:
+def date_codes(spec: Spec, definition: columns.Definition) -> text_levels.DateCodes:
     """Where the dates of a quasi-identifier are cut off, and how that reads."""
-    ends = definition.date_ends if isinstance(definition, QuasiIdentifier) else (None, None)
+    ends = definition.date_ends if isinstance(definition, columns.QuasiIdentifier) else (None, None)
     output = spec.output
-    return DateCodes(*ends, output.open_low, output.open_high, output.suppressed)
+    return text_levels.DateCodes(*ends, output.open_low, output.open_high, output.suppressed)
 
 
-def cut_off(source: object, codes: DateCodes, values: Sequence[str]) -> dict[str, str]:
+def cut_off(source: object, codes: text_levels.DateCodes, values: Sequence[str]) -> dict[str, str]:
     """What becomes of each value: of dates what stands for all beyond a code, of any other column itself."""
-    if not isinstance(source, Dates) or (codes.bottom is None and codes.top is None):
+    if not isinstance(source, hierarchy.Dates) or (codes.bottom is None and codes.top is None):
         return {value: value for value in values}
     moments = moments_of(source, codes)
     return {value: moments.coded(value) for value in values}
 
 
 def rounded(
-    coding: Coding, values: Numbers, codes: Codes, missing: int | None, arrays: Arrays = np.empty
-) -> tuple[Numbers, Codes, int | None]:
+    coding: grid.Coding, values: grid.Numbers, codes: Codes, missing: int | None, arrays: Arrays = np.empty
+) -> tuple[grid.Numbers, Codes, int | None]:
     """A column of sorted distinct values, of codes (rows,) and of the code of missing ones, rounded and cut off."""
     if coding.leaves_all:
         return values, codes, missing
@@ -273,7 +268,7 @@ def all_leaves(spec: Spec, frame: pl.LazyFrame | None, name: str) -> Paths:
     return {path[0]: path for path in zip(*levels, strict=True)}
 
 
-def tree_of(spec: Spec, frame: pl.LazyFrame, name: str, definition: Definition) -> Taxonomy:
+def tree_of(spec: Spec, frame: pl.LazyFrame, name: str, definition: columns.Definition) -> Taxonomy:
     """The hierarchy of one column."""
     normalize = spec.normalizes(name)
     if isinstance(definition.hierarchy, Path):

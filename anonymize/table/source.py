@@ -18,11 +18,10 @@ from anonymize import files
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.places import is_uri
 from anonymize.spec.patterns import expand
-from anonymize.table import memory, scan
+from anonymize.table import memory, scan, spool
 from anonymize.table.files import reason, spooled
 from anonymize.table.named import Header, check_names, column, grouped, header_of, named, numbered
 from anonymize.table.scan import Layout, Scan, Scanner
-from anonymize.table.spool import Opened, open_input
 
 if TYPE_CHECKING:
     from anonymize.spec.model import Spec
@@ -55,7 +54,7 @@ class Source:
 
     def __init__(
         self,
-        opened: Opened,
+        opened: spool.Opened,
         separator: str = ",",
         *,
         header: bool = True,
@@ -95,7 +94,7 @@ class Source:
         if chosen is None:
             raise UsageError("no input: give --input, or input.path in the spec")
         text = str(chosen)
-        opened = open_input(text if text == "-" or is_uri(text) else Path(chosen), spec.input.encoding)
+        opened = spool.open_input(text if text == "-" or is_uri(text) else Path(chosen), spec.input.encoding)
         try:
             reading, unnamed = spec.input, spec.input.unnamed == "drop"
             source = cls(opened, reading.separator, header=reading.header, doubtful=doubtful, unnamed=unnamed)
@@ -306,7 +305,7 @@ def type_name(kind: pl.DataType) -> str:
     return "object" if kind == UNREAD else type(kind).__name__.lower()
 
 
-def _remove(opened: Opened) -> None:
+def _remove(opened: spool.Opened) -> None:
     if opened.temporary:
         files.remove(opened.path)
 

@@ -25,10 +25,9 @@ from anonymize.errors import DataError, Problem, WriteError
 from anonymize.files import OutputFormat, opened
 from anonymize.places import is_uri
 from anonymize.records import dataclass
-from anonymize.table import foreign
+from anonymize.table import foreign, forms
 from anonymize.table.files import chunks, reason, sha256_of, spooled, write_all
 from anonymize.table.foreign import KINDS, TableUri, from_arrow
-from anonymize.table.forms import Lines
 from anonymize.table.write import OutputFile
 from anonymize.table.write import format_of as write_format_of
 
@@ -262,7 +261,7 @@ class ConvertedFile(OutputFile):
     def final(self) -> Path:
         return self._final
 
-    def write(self, frames: Iterable[pl.DataFrame | Lines]) -> None:
+    def write(self, frames: Iterable[pl.DataFrame | forms.Lines]) -> None:
         """Writes the table, and reads it again; raises WriteError where it reads differently, too."""
         super().write(frames)
         with self._writing():

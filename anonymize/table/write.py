@@ -28,10 +28,9 @@ from anonymize.errors import Problem, UsageError, WriteError
 from anonymize.files import SUFFIXES, OutputFormat, sync
 from anonymize.places import is_uri, masked
 from anonymize.records import dataclass
-from anonymize.table import foreign
+from anonymize.table import foreign, forms
 from anonymize.table.files import chunks, place, reason_in, sha256_of, write_all
 from anonymize.table.foreign import KINDS
-from anonymize.table.forms import CSV, Lines, rebuilt
 
 ROW_GROUP = 250_000  # rows; fixed, so that the bytes do not depend on the number of threads
 
@@ -174,19 +173,19 @@ class OutputFile:
 
     # --- writing ---
 
-    def write(self, frames: Iterable[pl.DataFrame | Lines]) -> None:
+    def write(self, frames: Iterable[pl.DataFrame | forms.Lines]) -> None:
         """Writes a table that comes in pieces, of one schema, at least one (which may have no rows): of a CSV data
         frames or lines, of other formats data frames.
 
         A CSV quotes what has to be quoted; null is an empty field, and the empty text a quoted one. All formats are
         written piece by piece: no more than a few pieces are in memory.
         """
-        if self.format in CSV:
+        if self.format in forms.CSV:
             self._write_csv(frames)
         else:
-            self._sink(rebuilt(cast(Iterable[pl.DataFrame], frames), ROW_GROUP))
+            self._sink(forms.rebuilt(cast(Iterable[pl.DataFrame], frames), ROW_GROUP))
 
-    def _write_csv(self, frames: Iterable[pl.DataFrame | Lines]) -> None:
+    def _write_csv(self, frames: Iterable[pl.DataFrame | forms.Lines]) -> None:
         with self._csv_file() as file:
             for number, frame in enumerate(frames):
                 with self._writing():

@@ -53,15 +53,13 @@ from numpy.typing import NDArray
 
 from anonymize.errors import DataError, Problem, SpecError, UsageError
 from anonymize.records import dataclass
-from anonymize.spec import Spec
-from anonymize.spec.tabulation import CellKeyNoise, Mechanism, TabulatedMeasure, Tabulation
-from anonymize.table import Source, Table
-from anonymize.table.encode import Field
+from anonymize.spec import Spec, tabulation
+from anonymize.table import Source, Table, encode
 from anonymize.tabulating.cells import Bools, Floats, Ints, TableGrid
 from anonymize.tabulating.counting import CellValues, count, key_sums, numbers_of
 from anonymize.tabulating.written import Charging, ShownTable, Tabulated, ratios, rounded_table
 
-ID: Mechanism = "cell-keys"
+ID: tabulation.Mechanism = "cell-keys"
 MODULUS = 1 << 32
 """The range of record keys that are made."""
 _HALVINGS = 80
@@ -215,7 +213,7 @@ def made_keys(texts: Iterable[Sequence[str | None]], secret: bytes) -> Ints:
 def _identities(spec: Spec, source: Source) -> Iterator[Sequence[str | None]]:
     """By row, what says whom it is about: the `unit`, or all of the row and which of its like it is."""
     names = list(source.columns) if spec.unit is None else [spec.unit]
-    fields = [Field(name, source.schema[name], spec.missing(source.format, name)) for name in names]
+    fields = [encode.Field(name, source.schema[name], spec.missing(source.format, name)) for name in names]
     frame = source.scan().select(each.text_compared.alias(str(place)) for place, each in enumerate(fields)).collect()
     if spec.unit is not None:
         missing = fields[0].missing
@@ -228,7 +226,7 @@ def _identities(spec: Spec, source: Source) -> Iterator[Sequence[str | None]]:
 def _column_keys(table: Table, spec: Spec, name: str, span: int | None) -> tuple[Ints, int]:
     """The record keys of a column, and their range: `span`, where that is the table's. Raises DataError for what is no
     record key."""
-    text = Field(name, table.source.schema[name], spec.missing("csv", name)).text
+    text = encode.Field(name, table.source.schema[name], spec.missing("csv", name)).text
     texts = table.source.scan().select(text.alias("key")).collect().to_series().cast(pl.String)
     numbers = texts.cast(pl.Float64, strict=False)
     digits = max(0, *(len(text.partition(".")[2]) for text in texts.drop_nulls().unique().to_list()))
@@ -244,7 +242,7 @@ def _column_keys(table: Table, spec: Spec, name: str, span: int | None) -> tuple
 
 
 def record_keys(
-    spec: Spec, noise: CellKeyNoise, table: Table, secret: bytes | None, span: int | None
+    spec: Spec, noise: tabulation.CellKeyNoise, table: Table, secret: bytes | None, span: int | None
 ) -> tuple[Ints, int]:
     """(rows,) the record key of whom each row is about, and the range of keys.
 
@@ -273,14 +271,14 @@ def _of_units(keys: Ints, units: NDArray[np.integer] | None) -> Ints:
 # --- the tables -------------------------------------------------------------------------------------------------------
 
 
-def check(spec: Spec, tabulate: Tabulation, of: tuple[TableGrid, Table] | None) -> None:
+def check(spec: Spec, tabulate: tabulation.Tabulation, of: tuple[TableGrid, Table] | None) -> None:
     """Raises what `run` raises but for the key. `of`: the table and its groups; None: the spec alone is judged."""
     perturbation, column = _perturbation(tabulate.noise), tabulate.noise.record_key
     if of is not None and column is not None:
         _column_keys(of[1], spec, column, perturbation.keys)
 
 
-def _perturbation(noise: CellKeyNoise) -> PerturbationTable:
+def _perturbation(noise: tabulation.CellKeyNoise) -> PerturbationTable:
     """What counts are changed by. Raises what is wrong with the table, or with the parameters."""
     if noise.table is not None:
         return read_table(noise.table)
@@ -288,7 +286,7 @@ def _perturbation(noise: CellKeyNoise) -> PerturbationTable:
 
 
 def run(
-    spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, secret: bytes | None, charge: Charging
+    spec: Spec, tabulate: tabulation.Tabulation, grid: TableGrid, table: Table, secret: bytes | None, charge: Charging
 ) -> Tabulated:
     """The tables of a run, with changed counts."""
     noise = tabulate.noise
@@ -308,7 +306,7 @@ def run(
     return Tabulated(tables, details, private)
 
 
-def _table(grid: TableGrid, measured: TabulatedMeasure, values: CellValues, changed: Ints) -> ShownTable:
+def _table(grid: TableGrid, measured: tabulation.TabulatedMeasure, values: CellValues, changed: Ints) -> ShownTable:
     """A table of changed counts, or of shares of the changed total."""
     own = changed[values.places(grid.cells(measured.by).ravel())]
     if measured.measure == "count":

@@ -21,8 +21,7 @@ from anonymize.domain.levels import check_level
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import Problem, UsageError
 from anonymize.records import dataclass
-from anonymize.spec import Spec
-from anonymize.spec.tabulation import Tabulation
+from anonymize.spec import Spec, tabulation
 from anonymize.table import Attribute, Table
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -160,13 +159,13 @@ class TableGrid:
     columns: tuple[GroupedColumn, ...]
 
     @classmethod
-    def of(cls, spec: Spec, tabulate: Tabulation, table: Table) -> TableGrid:
+    def of(cls, spec: Spec, tabulate: tabulation.Tabulation, table: Table) -> TableGrid:
         """Raises UsageError as `over` does."""
         columns = {each.name: GroupedColumn.of(spec, each, tabulate.total) for each in table.attributes}
         return cls.over(tuple(columns[name] for name in tabulate.grouped_by), tabulate)
 
     @classmethod
-    def over(cls, columns: tuple[GroupedColumn, ...], tabulate: Tabulation) -> TableGrid:
+    def over(cls, columns: tuple[GroupedColumn, ...], tabulate: tabulation.Tabulation) -> TableGrid:
         """Of some columns. Raises UsageError where two nodes of a column read the same, and for more cells than there
         may be."""
         for each in columns:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from anonymize.classes import run_starts
 from anonymize.records import dataclass
-from anonymize.spec import Privacy, QuasiIdentifier, Sensitive, Spec, Workload
-from anonymize.spec.tabulation import Tabulation
+from anonymize.spec import Privacy, QuasiIdentifier, Sensitive, Spec, Workload, tabulation
 from anonymize.table import Table
 from anonymize.tabulating.cells import Floats, Ints, TableGrid
 
@@ -26,7 +25,7 @@ def numbers_of(table: Table, column: str | None) -> Floats:
     return named.values[named.codes]
 
 
-def reading(spec: Spec, settings: Tabulation) -> Spec:
+def reading(spec: Spec, settings: tabulation.Tabulation) -> Spec:
     """The spec of a reading: what tables group by is quasi-identifiers, what they sum is sensitive, and all else is
     left out, whatever the columns are in a release."""
     definitions = {**spec.sensitive, **spec.quasi_identifiers}

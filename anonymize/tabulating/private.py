@@ -57,8 +57,7 @@ from anonymize.domain.public import PublicDomain, fractions, leaves_of, public_d
 from anonymize.dp.mechanisms import Spending, epsilon_of, require, rho_of, rows_that_count, sigma_of
 from anonymize.errors import Caution, Problem, SpecError, counted
 from anonymize.records import dataclass
-from anonymize.spec import Spec
-from anonymize.spec.model import EpsilonDelta
+from anonymize.spec import Spec, model
 from anonymize.spec.tabulation import Mechanism, TabulatedMeasure, Tabulation, sums_called
 from anonymize.table import Attribute, Table
 from anonymize.table.read import all_made
@@ -284,7 +283,7 @@ def run(
 
 
 def _swamped(
-    tables: Sequence[ShownTable], bounds: Mapping[str, PublicBounds], spent: EpsilonDelta
+    tables: Sequence[ShownTable], bounds: Mapping[str, PublicBounds], spent: model.EpsilonDelta
 ) -> Iterator[Caution]:
     """The tables whose figures are lost in the noise, by what is published: those whose typical figure, the median, is
     below its margin, and those with means whose margin is wider than the bounds. `spent`: with which noise."""
@@ -306,7 +305,7 @@ def _swamped(
             yield Caution.of(text, f"wider groups, fewer tables or columns, or {_enough(spent, margin, figure)}")
 
 
-def _enough(spent: EpsilonDelta, margin: float, figure: float) -> str:
+def _enough(spent: model.EpsilonDelta, margin: float, figure: float) -> str:
     """Which epsilon brings a margin down to a figure, as far as one does: noise falls with the square root of rho."""
     if not figure < margin < MOST_TIMES * figure:
         return "a larger `privacy.differential.epsilon`"

@@ -50,8 +50,7 @@ from anonymize.errors import Caution, DataError, Problem, counted
 from anonymize.records import dataclass
 from anonymize.spec.treatments import Microaggregation
 from anonymize.table.kept import KeptColumn
-from anonymize.treatments import Change, InputColumn, Step
-from anonymize.treatments.grouping import mdav
+from anonymize.treatments import Change, InputColumn, Step, grouping
 
 ID = "microaggregation"
 NORMAL = 1.4826
@@ -176,7 +175,7 @@ def groups(
 
             result[rows] = searched(own, k, np.random.default_rng([0, number]), effort)
         elif method == "mdav":
-            result[rows] = mdav(own, k)
+            result[rows] = grouping.mdav(own, k)
         else:
             position = _first_component(own) if method == "pca" else own.sum(axis=1)
             result[rows] = _in_order(own, k, position, fixed)

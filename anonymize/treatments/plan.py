@@ -21,12 +21,9 @@ from anonymize.errors import Caution, DataError, Problem, UnsafeError
 from anonymize.fidelity.numbers import NumbersBoth, categories_kept
 from anonymize.meaning import Changed, Manifest
 from anonymize.records import dataclass
-from anonymize.spec import Spec
-from anonymize.spec.base import KeyPath
+from anonymize.spec import Spec, base
 from anonymize.spec.treatments import Pram, Treatment
-from anonymize.table import Table, memory
-from anonymize.table.encode import is_text
-from anonymize.table.named import cells_at, column, unnamed
+from anonymize.table import Table, encode, memory, named
 from anonymize.table.source import Source
 from anonymize.treatments import TREATMENTS, Change, InputColumn, Step
 from anonymize.treatments.pram import remedy_of
@@ -115,7 +112,7 @@ class TreatedTable:
         columns = {name: original[name][rows] for name in schema if name not in self.spec.treated}
         for name in schema.keys() & self.spec.treated.keys():
             made = self.table.kept[name]
-            columns[name] = cells_at(made.cells, made.codes[rows])
+            columns[name] = named.cells_at(made.cells, made.codes[rows])
         return pl.DataFrame({name: columns[name].cast(kind) for name, kind in schema.items()}, schema=schema)
 
     def blocks(self, steps: MeasuredSteps) -> dict[str, Any]:
@@ -183,7 +180,7 @@ def changed_columns(spec: Spec, frame: pl.LazyFrame, *, looked_at: bool = False)
     parts = [name for entry in spec.treatments if isinstance(entry, Pram) for name in entry.by]
     names = dict.fromkeys([*(_names(spec.treatments) if looked_at else (*spec.treated, *parts)), *weight])
     present = set(frame.collect_schema().names())
-    return frame.select(column(name) for name in names if name in present).collect(engine="streaming")
+    return frame.select(named.column(name) for name in names if name in present).collect(engine="streaming")
 
 
 def changed_kept(
@@ -250,7 +247,7 @@ def _free(limit: int | None) -> int | None:
 
 
 def _check_columns(spec: Spec, source: Source) -> None:
-    paths: dict[str, KeyPath] = {}
+    paths: dict[str, base.KeyPath] = {}
     for number, entry in enumerate(spec.treatments):
         paths = {**dict.fromkeys((*entry.treated, *entry.read), ("treatments", number)), **paths}
     absent = [name for name in paths if name not in source.schema]
@@ -261,7 +258,7 @@ def _check_columns(spec: Spec, source: Source) -> None:
 
 def _read(source: Source, names: Sequence[str]) -> dict[str, pl.Series]:
     frame = pl.concat(list(source.batches(names)))
-    return {name: unnamed(frame[name]) for name in names}
+    return {name: named.unnamed(frame[name]) for name in names}
 
 
 def _names(entries: Sequence[Treatment]) -> list[str]:
@@ -283,12 +280,12 @@ def _compared(spec: Spec, entry: Treatment, cells: Mapping[str, pl.Series]) -> d
 
 def _texts(spec: Spec, series: pl.Series) -> pl.Series:
     """A column as text, null where a value is missing."""
-    text = unnamed(series).cast(pl.String)
+    text = named.unnamed(series).cast(pl.String)
     return text.set(text.is_in(list(spec.missing("csv").texts)), None)
 
 
 def _numbers(spec: Spec, series: pl.Series) -> pl.Series:
     """A column as numbers, null where one is missing."""
     text = _texts(spec, series).to_frame()
-    written = spec.notation(series.name).with_point(pl.col("")) if is_text(series.dtype) else pl.col("")
+    written = spec.notation(series.name).with_point(pl.col("")) if encode.is_text(series.dtype) else pl.col("")
     return text.select(written.str.strip_chars().cast(pl.Float64, strict=False)).to_series()

@@ -15,13 +15,9 @@ import polars as pl
 
 from anonymize.claims import Result, overall
 from anonymize.records import dataclass
-from anonymize.verify.columns import NumberedColumn
-from anonymize.verify.distances import Overall
-from anonymize.verify.measuring import Pieces, check_classes, of_sizes
-from anonymize.verify.numbering import Numbering
+from anonymize.verify import columns, distances, measuring, numbering, twins
 from anonymize.verify.risk import class_sizes, risk, size_ranges
 from anonymize.verify.table import TextRows, TextTable, plain, plain_texts, read, values_of
-from anonymize.verify.twins import TWINS
 from anonymize.verify.verdict import Check, Subject, Tree, Verdict
 
 ROWS = "# rows"
@@ -76,11 +72,11 @@ class CountedValues:
     missing: tuple[str, ...]
     tree: Tree | None = None
 
-    def overall(self) -> Overall:
+    def overall(self) -> distances.Overall:
         """What classes are compared with."""
         one_class = pl.repeat(0, len(self.texts), dtype=pl.UInt32, eager=True)
         entries = self.entries(one_class, self.texts, self.rows)
-        return Overall(entries, self._rows(self.texts), self.subject, self.missing, self.tree)
+        return distances.Overall(entries, self._rows(self.texts), self.subject, self.missing, self.tree)
 
     def entries(self, classes: pl.Series, texts: pl.Series, rows: pl.Series) -> pl.DataFrame:
         """The `table.entries_of` of rows that are in some classes, have these texts, and stand for so many rows: in the
@@ -93,8 +89,8 @@ class CountedValues:
     def _rows(self, texts: pl.Series) -> TextRows:
         places = pl.Series(range(1, len(self.texts) + 1), dtype=pl.UInt32)
         codes = texts.replace_strict(self.texts, places, default=None, return_dtype=pl.UInt32).fill_null(0)
-        column = NumberedColumn(Numbering(codes, len(self.texts) + 1), self.texts)
-        return TextRows(Numbering(codes, 1), None, {self.subject.attribute or "": column}, None)
+        column = columns.NumberedColumn(numbering.Numbering(codes, len(self.texts) + 1), self.texts)
+        return TextRows(numbering.Numbering(codes, 1), None, {self.subject.attribute or "": column}, None)
 
 
 @dataclass(frozen=True)
@@ -121,13 +117,13 @@ def measure_part(
     classes = classes.with_columns(size="rows")
     results: dict[int, Result] = {}
 
-    def classed(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
+    def classed(subject: Subject, tree: Tree | None) -> tuple[measuring.Pieces, distances.Overall]:
         texts = frame[reading.attributes[subject.attribute or ""]]
         return [(classes, values[subject].entries(of_row, texts, frame[ROWS]))], values[subject].overall()
 
     for subject in dict.fromkeys(each.as_they_stand for each in values):
         mine = [place for place, check in enumerate(checks) if check.subject.as_they_stand == subject]
-        measured = check_classes([checks[place] for place in mine], classed, classes)
+        measured = measuring.check_classes([checks[place] for place in mine], classed, classes)
         results |= dict(zip(mine, measured, strict=True))
     sizes = classes.group_by("size", "suppressed").agg(classes=pl.len().cast(pl.Int64))
     return MeasuredPart(sizes, tuple(results[place] for place in range(len(checks))))
@@ -162,7 +158,7 @@ def merged(parts: Sequence[Result]) -> Result:
     )
 
 
-_BOUNDED = {model: {bound.parameter: bound.compared for bound in bounds} for model, bounds in TWINS.items()}
+_BOUNDED = {model: {bound.parameter: bound.compared for bound in bounds} for model, bounds in twins.TWINS.items()}
 
 
 def _worst(model: str, parameter: str, figures: Sequence[object]) -> float | int | None:
@@ -186,7 +182,7 @@ def verdict_of(
     each = counts.select(pl.col("size", "suppressed").repeat_by("classes")).explode("size", "suppressed")
     classes = each.select(pl.int_range(pl.len(), dtype=pl.UInt32).alias("class"), "size", "suppressed", rows="size")
     alone = [place for place in range(len(checks)) if place not in results]
-    own = dict(zip(alone, of_sizes(classes, [checks[place] for place in alone]), strict=True))
+    own = dict(zip(alone, measuring.of_sizes(classes, [checks[place] for place in alone]), strict=True))
     seen = classes.filter(~pl.col("suppressed"))["size"]
     everything = {**results, **own}
     verdict = Verdict(

@@ -32,19 +32,7 @@ import polars as pl
 
 from anonymize.records import dataclass
 from anonymize.spec import FEWEST, Notation
-from anonymize.verify.dependence import (
-    CORRELATION,
-    COVERED,
-    OrderedColumn,
-    Relations,
-    Rules,
-    columns_of,
-    groups_of,
-    needed,
-    relations_left,
-    rules_of,
-    spearman,
-)
+from anonymize.verify import dependence
 from anonymize.verify.kept import Derivation, Rule
 from anonymize.verify.numbering import PIECE, Numbering, group_sizes, paired
 from anonymize.verify.table import TextTable, units_of
@@ -71,13 +59,13 @@ def derivations(
         return []
     units, group = units_of(table, 0 if table.units is None else len(table.units)), max(k or 0, FEWEST)
     people = None if units is None else units.of_row
-    relations = relations_left(table, (quasi_identifiers, kept), rows, group, notations, people)
+    relations = dependence.relations_left(table, (quasi_identifiers, kept), rows, group, notations, people)
     if relations is not None:
         involved = {name for given, target in relations for name in (*given, target)}
         quasi_identifiers, kept = ([name for name in names if name in involved] for names in (quasi_identifiers, kept))
     search = _Search(people, group, k or FEWEST, relations)
     names = [*quasi_identifiers, *kept]
-    columns = list(map(search.column, columns_of(table, names, notations) if names else ()))
+    columns = list(map(search.column, dependence.columns_of(table, names, notations) if names else ()))
     return list(search.derivations(columns[: len(quasi_identifiers)], columns[len(quasi_identifiers) :]))
 
 
@@ -109,17 +97,17 @@ class _Sizes(NamedTuple):
             several, groups = several + int(repeated.sum()), groups + len(repeated)
             crowded += int(sizes.filter(sizes >= group).sum())
             largest = sorted([*largest, *sizes.top_k(2)], reverse=True)[:2]
-        covered, second = COVERED * total, largest[1] if values > 1 else 0
+        covered, second = dependence.COVERED * total, largest[1] if values > 1 else 0
         copied = groups >= LEAST_GROUPS and several >= covered
         return cls(copied, crowded >= covered, largest[0] / total, second, values)
 
-    def as_given(self) -> Rules:
+    def as_given(self) -> dependence.Rules:
         """The rules by which something may follow from the column."""
-        return rules_of(copy=self.repeated, predicted=self.crowded)
+        return dependence.rules_of(copy=self.repeated, predicted=self.crowded)
 
-    def as_target(self, least: int) -> Rules:
+    def as_target(self, least: int) -> dependence.Rules:
         """The rules by which it may follow from something. `least`: individuals with each of two values."""
-        return rules_of(copy=self.most <= COVERED, predicted=self.second >= least)
+        return dependence.rules_of(copy=self.most <= dependence.COVERED, predicted=self.second >= least)
 
 
 def _people(columns: Sequence[Numbering], units: pl.Series) -> pl.Series:
@@ -132,7 +120,7 @@ def _people(columns: Sequence[Numbering], units: pl.Series) -> pl.Series:
 class _SizedColumn:
     """A column by itself."""
 
-    column: OrderedColumn
+    column: dependence.OrderedColumn
     sizes: _Sizes
 
     @property
@@ -171,9 +159,9 @@ class _Search:
     units: pl.Series | None
     group: int
     least: int
-    relations: Relations | None
+    relations: dependence.Relations | None
 
-    def column(self, column: OrderedColumn) -> _SizedColumn:
+    def column(self, column: dependence.OrderedColumn) -> _SizedColumn:
         """A column, and what is known of it alone."""
         return _SizedColumn(column, _Sizes.of([column.numbers], self.units, self.group))
 
@@ -195,13 +183,13 @@ class _Search:
             if rule := self._rule(given, target):
                 yield Derivation(name, x.names, given is x, *rule)
                 return
-        figure = spearman(x.column, y.column) if "order" in self._left(x, y) else None
-        if figure is not None and abs(figure) >= CORRELATION:
+        figure = dependence.spearman(x.column, y.column) if "order" in self._left(x, y) else None
+        if figure is not None and abs(figure) >= dependence.CORRELATION:
             yield Derivation(name, x.names, y.sizes.values <= x.sizes.values, "order", figure)
 
-    def _left(self, given: _SizedColumn | _Pair, target: _SizedColumn) -> Rules:
+    def _left(self, given: _SizedColumn | _Pair, target: _SizedColumn) -> dependence.Rules:
         """The rules by which something may follow."""
-        every: Rules = frozenset({"copy", "predicted", "order"})
+        every: dependence.Rules = frozenset({"copy", "predicted", "order"})
         if self.relations is None:
             return every
         return self.relations.get((given.names, target.column.name), every - every)
@@ -212,7 +200,7 @@ class _Search:
         rules = rules and rules & given.sizes.as_given()
         if not rules:
             return None
-        groups = groups_of(given.numbers, target.numbers, self.units)
+        groups = dependence.groups_of(given.numbers, target.numbers, self.units)
         if "copy" in rules and _copied(groups):
             return "copy", None
         figure = self._predicted(groups, target) if "predicted" in rules else None
@@ -222,10 +210,10 @@ class _Search:
         """The accuracy with which values are predicted; None where it is too low, or of too few."""
         large = groups.filter(pl.col("people") >= self.group)
         number = int(large["size"].sum())
-        if not number or number < COVERED * int(groups["size"].sum()):
+        if not number or number < dependence.COVERED * int(groups["size"].sum()):
             return None
         accuracy = int(large["right"].sum()) / number
-        return accuracy if _wilson(accuracy, number) >= needed(target.sizes.most) else None
+        return accuracy if _wilson(accuracy, number) >= dependence.needed(target.sizes.most) else None
 
 
 def _wilson(share: float, number: int) -> float:
@@ -237,5 +225,5 @@ def _wilson(share: float, number: int) -> float:
 
 def _copied(groups: pl.DataFrame) -> bool:
     several = groups.filter(pl.col("people") >= 2)
-    covered = int(several["size"].sum()) >= COVERED * int(groups["size"].sum())
+    covered = int(several["size"].sum()) >= dependence.COVERED * int(groups["size"].sum())
     return covered and several.height >= LEAST_GROUPS and bool((several["values"] == 1).all())

@@ -18,17 +18,7 @@ from pathlib import Path
 
 from anonymize.records import dataclass
 from anonymize.spec import Codes, Intervals, Mask, NumberBands, Parts, Prefix, QuasiIdentifier, Rare, Zip3
-from anonymize.verify.cells import as_number
-from anonymize.verify.label_texts import (
-    AreaText,
-    CodeText,
-    FlatText,
-    LabelText,
-    MaskText,
-    MomentText,
-    PooledText,
-    PrefixText,
-)
+from anonymize.verify import cells, label_texts
 from anonymize.verify.verdict import Tree
 
 
@@ -64,22 +54,22 @@ class LevelReader(ABC):
 
 def reader_of(definition: QuasiIdentifier, tree: Tree | None, counts: Mapping[str, int] | None) -> LevelReader:
     """What reads the labels of a column of categories. `tree`, `counts`: see `codes.Declared`."""
-    text: LabelText = FlatText()
+    text: label_texts.LabelText = label_texts.FlatText()
     match definition.hierarchy:
         case Path():
             return Listed(tree or {})
         case Mask(mask=side):
-            text = MaskText(side)
+            text = label_texts.MaskText(side)
         case Prefix(prefix=lengths):
-            text = PrefixText(lengths)
+            text = label_texts.PrefixText(lengths)
         case Parts() as parts:
-            text = MomentText(parts.KEY, parts.levels, parts.format, parts.utc)
+            text = label_texts.MomentText(parts.KEY, parts.levels, parts.format, parts.utc)
         case Codes(codes=system):
-            text = CodeText(system)
+            text = label_texts.CodeText(system)
         case Zip3(zip3=populations):
-            text = AreaText(populations)
+            text = label_texts.AreaText(populations)
         case Rare(rare=pool):
-            text = PooledText(pool.label, pool.below, counts)
+            text = label_texts.PooledText(pool.label, pool.below, counts)
     return BuiltLabels(text, tree)
 
 
@@ -173,7 +163,7 @@ class Listed(LevelReader):
 class BuiltLabels(LevelReader):
     """A hierarchy whose labels say where they stand. `tree`: over the values of the original, where that is known."""
 
-    text: LabelText
+    text: label_texts.LabelText
     tree: Tree | None
 
     def extent(self, members: Sequence[str], positions: tuple[int, int] | None = None) -> Extent:
@@ -263,7 +253,7 @@ class NumberLevels:
     def _numbers(self) -> list[float | None]:
         """The number of each leaf."""
         assert self.listed is not None
-        return [as_number(path[0]) for path in self.listed.paths]
+        return [cells.as_number(path[0]) for path in self.listed.paths]
 
     @cached_property
     def _spans(self) -> list[list[tuple[float, float]]]:

@@ -20,9 +20,8 @@ import polars as pl
 from anonymize.claims import Basis, Parameters, Result, State
 from anonymize.records import dataclass
 from anonymize.spec.tabulation import CellKeyNoise, sums_called
-from anonymize.verify.differential import Spent, differential_result
+from anonymize.verify import differential, synthetic
 from anonymize.verify.recount import NOBODY, Group, Recount, TableAudit, WrittenTable, children, half_of
-from anonymize.verify.synthetic import epsilon_of, rho_of_gaussian
 
 _NEAR = 1e-9
 """How near to the end of a range of keys it is open which of two changes is meant."""
@@ -217,9 +216,9 @@ def private_tables(recount: Recount, tables: Sequence[WrittenTable], manifest: M
         counts = each["measure"] == "rows" or str(each["measure"]).endswith(" present")
         if each["sensitivity"] != most * (1 if counts else _STEPS):
             wrong.append("a measurement declares another sensitivity than one individual has")
-    rho = fsum(rho_of_gaussian(each["sensitivity"], each["sigma"]) for each in draws)
-    spent = Spent(epsilon_of(rho, required.delta), required.delta)
-    result = differential_result(required.model_dump(), spent)
+    rho = fsum(synthetic.rho_of_gaussian(each["sensitivity"], each["sigma"]) for each in draws)
+    spent = differential.Spent(synthetic.epsilon_of(rho, required.delta), required.delta)
+    result = differential.differential_result(required.model_dump(), spent)
     noise = DeclaredNoise.of(recount, tables, draws)
     files = {str(each["name"]): each for each in manifest["files"]}
     for table in tables:
@@ -235,7 +234,7 @@ def undrawn(audit: TableAudit, recount: Recount, why: str) -> TableAudit:
     """The audit of tables that follow from the rows, with the differential privacy that is required and lacking."""
     if recount.differential is None:
         return audit
-    lacking: Result = differential_result(recount.differential.model_dump(), why)
+    lacking: Result = differential.differential_result(recount.differential.model_dump(), why)
     return replace(audit, results=(*audit.results, lacking))
 
 

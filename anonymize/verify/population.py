@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from anonymize.records import dataclass
+from anonymize.verify import table, verdict
 from anonymize.verify.cells import LEFT_OUT, CellTemplates, as_number, ends_of, is_clear, number_of
-from anonymize.verify.table import TextRows, by_position, plain
-from anonymize.verify.verdict import Tree
 
 PIECE = 20_000
 """How many different people of the population are looked up at a time; people who are alike count once."""
@@ -30,7 +29,7 @@ class Shown:
     name: str
     columns: Sequence[str]
     numeric: bool
-    tree: Tree | None
+    tree: verdict.Tree | None
 
 
 @dataclass(frozen=True)
@@ -61,12 +60,12 @@ class People:
         def texts(column: pl.Expr, null: str) -> pl.Expr:
             return column.cast(pl.String).fill_null(null).replace(list(self.templates.missing), absent)
 
-        null, columns = absent if self.null is None else self.null, by_position(self.frame)
+        null, columns = absent if self.null is None else self.null, table.by_position(self.frame)
         own = [texts(columns[each.name], null).alias(name) for each, name in zip(self.columns, names, strict=True)]
-        classes = classes.select(texts(column, absent) for column in by_position(classes).values())
+        classes = classes.select(texts(column, absent) for column in table.by_position(classes).values())
         people = self.frame.select(own).group_by(names).agg(pl.len().alias("people")).collect(engine="streaming")
         if self.normalize:
-            texts_of = [plain(pl.col(name)).replace("", absent) for name in names]
+            texts_of = [table.plain(pl.col(name)).replace("", absent) for name in names]
             people = people.with_columns(texts_of).group_by(names).agg(pl.col("people").sum())
         people = people.with_row_index("person")
         covers = [
@@ -127,7 +126,7 @@ class People:
         )
 
 
-def texts_of_classes(rows: TextRows, names: Sequence[str]) -> pl.DataFrame:
+def texts_of_classes(rows: table.TextRows, names: Sequence[str]) -> pl.DataFrame:
     """One row a class, in their order: the text of each quasi-identifier, or null."""
     first = rows.classes.firsts
     own = zip(names, rows.columns, strict=True)
@@ -143,7 +142,7 @@ def kept(domains: Sequence[People], classes: pl.DataFrame) -> pl.Series:
     """
     lost, whole, unknown = pl.zeros(len(classes), pl.Float64, eager=True), 0.0, pl.lit(False)
     for each in domains:
-        under = each.under(classes.select(by_position(classes)[name] for name in each.columns[0].columns))[0]
+        under = each.under(classes.select(table.by_position(classes)[name] for name in each.columns[0].columns))[0]
         unknown |= under == 0
         lost += under.clip(1).cast(pl.Float64).log(2)
         whole += math.log2(max(each.count(), 1))

@@ -14,9 +14,7 @@ import polars as pl
 
 from anonymize.claims import Result
 from anonymize.records import dataclass
-from anonymize.spec import Spec
-from anonymize.spec.model import EpsilonDelta
-from anonymize.spec.tabulation import TabulatedMeasure, Tabulation
+from anonymize.spec import Spec, model, tabulation
 from anonymize.verify.cells import with_point
 from anonymize.verify.table import by_position, plain, text_of
 
@@ -44,10 +42,10 @@ class Recount:
     fewest: int
     units: pl.Series | None = None
     secret: bytes | None = None
-    differential: EpsilonDelta | None = None
+    differential: model.EpsilonDelta | None = None
 
     @property
-    def tabulate(self) -> Tabulation:
+    def tabulate(self) -> tabulation.Tabulation:
         assert self.spec.tabulate is not None
         return self.spec.tabulate
 
@@ -193,7 +191,7 @@ class WrittenTable:
 
     path: Path
     separator: str
-    measured: TabulatedMeasure
+    measured: tabulation.TabulatedMeasure
     decimal: str = "."
 
     @cached_property

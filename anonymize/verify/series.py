@@ -24,12 +24,11 @@ import polars as pl
 from anonymize.claims import Basis, Result, State, overall
 from anonymize.errors import DataError
 from anonymize.records import dataclass
+from anonymize.verify import measuring, twins
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall, texts_of
-from anonymize.verify.measuring import measure_within
 from anonymize.verify.numbering import Numbering, pair, whole
 from anonymize.verify.table import TextRows, TextTable, entries_of, plain_texts, read
-from anonymize.verify.twins import TWINS
 from anonymize.verify.verdict import Check, Subject, Tree
 
 ON_ITS_WORD = "whom the rows are about is known only from the state, not from the originals"
@@ -178,7 +177,7 @@ class SeriesVerdict:
 def over_time(check: Check) -> bool:
     """Whether a model is one of classes, so that it can hold of people of one history: not one of the table as a whole,
     nor one that looks people up under what a class shows."""
-    bounds = TWINS[check.model]
+    bounds = twins.TWINS[check.model]
     required = [bound for bound in bounds if bound.parameter in check.parameters]
     looked_up = check.model in _BY_POPULATION or "population" in check.parameters
     return not looked_up and not any(bound.of_table for bound in required)
@@ -270,7 +269,7 @@ class Followed:
     @property
     def _most_people(self) -> int | None:
         """The most individuals that a class is required to have; None where nothing counts them."""
-        bounds = ((check, bound) for check in self.checks for bound in TWINS[check.model] if bound.people)
+        bounds = ((check, bound) for check in self.checks for bound in twins.TWINS[check.model] if bound.people)
         return max((int(check.parameters[bound.parameter]) for check, bound in bounds), default=None)
 
     def _results(self, number: int, whom: pl.Series, *, gone: bool = False) -> tuple[ValuesResult, ...]:
@@ -346,7 +345,7 @@ def _measured(history: Numbering, past: Past, checks: Sequence[Check]) -> Sequen
             for each in checks
         ]
     classes = history if past.there.all() else replace(history, of_row=history.of_row.filter(past.there))
-    return measure_within(TextRows(classes, None, past.values, None), checks, past.missing, past.overall)
+    return measuring.measure_within(TextRows(classes, None, past.values, None), checks, past.missing, past.overall)
 
 
 def _on_its_word(each: ValuesResult) -> ValuesResult:
@@ -359,7 +358,7 @@ def _strength(check: Check, each: ValuesResult) -> tuple[int, int, float]:
     """What orders results of one check from the weakest: those that fail, by how many they fail for; those that could
     not be shown; then by figure."""
     result = each.result
-    bound = next(bound for bound in TWINS[check.model] if bound.parameter in check.parameters)
+    bound = next(bound for bound in twins.TWINS[check.model] if bound.parameter in check.parameters)
     figure = result.achieved.get(bound.parameter)
     reached = float(figure) if isinstance(figure, int | float) else float("inf")
     better = reached if bound.compared == "at least" or reached == float("inf") else -reached

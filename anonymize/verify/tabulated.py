@@ -18,8 +18,7 @@ from typing import Any
 from anonymize.claims import Basis, Parameters, Result, State
 from anonymize.records import dataclass
 from anonymize.spec.tabulation import SuppressionRules, sums_called
-from anonymize.verify.differential import UNDRAWN
-from anonymize.verify.perturbed import cell_keyed, private_tables, undrawn
+from anonymize.verify import differential, perturbed
 from anonymize.verify.recount import NOBODY, Counted, Group, Paths, Recount, TableAudit, WrittenTable, children
 
 CLOSE = 1e-6
@@ -290,7 +289,7 @@ class Component:
 def audit(recount: Recount, tables: Sequence[WrittenTable], manifest: Mapping[str, Any]) -> TableAudit:
     """Attacks the written tables, by what protects them. `manifest`: what is published along with them."""
     made = _AUDITS[recount.tabulate.mechanism](recount, tables, manifest)
-    return made if recount.tabulate.mechanism == "dp" else undrawn(made, recount, UNDRAWN)
+    return made if recount.tabulate.mechanism == "dp" else perturbed.undrawn(made, recount, differential.UNDRAWN)
 
 
 def _suppressed(recount: Recount, tables: Sequence[WrittenTable], manifest: Mapping[str, Any]) -> TableAudit:
@@ -364,7 +363,7 @@ def _result(rules: SuppressionRules, minimum: int, exposed: int, people: int, wr
 
 _AUDITS: Mapping[str, Callable[[Recount, Sequence[WrittenTable], Mapping[str, Any]], TableAudit]] = {
     "suppression": _suppressed,
-    "cell-keys": cell_keyed,
-    "dp": private_tables,
+    "cell-keys": perturbed.cell_keyed,
+    "dp": perturbed.private_tables,
 }
 """By mechanism, what attacks its tables."""

@@ -17,20 +17,7 @@ import polars as pl
 
 from anonymize.claims import Result
 from anonymize.errors import counted
-from anonymize.verify.drawn import noise, pram
-from anonymize.verify.moved import (
-    BothColumns,
-    MeasuredTreatment,
-    Settings,
-    Twin,
-    date_shift,
-    decimals_of,
-    numbered,
-    random_swap,
-    rank_swap,
-    record_swap,
-    shuffle,
-)
+from anonymize.verify import drawn, moved
 from anonymize.verify.verdict import Verdict
 
 # --- microaggregation -------------------------------------------------------------------------------------------------
@@ -38,7 +25,9 @@ CLOSE = 1e-9
 """How far, relative to the largest number, sums may be from each other that are the same."""
 
 
-def microaggregation(settings: Settings, declared: Settings, columns: BothColumns) -> MeasuredTreatment:
+def microaggregation(
+    settings: moved.Settings, declared: moved.Settings, columns: moved.BothColumns
+) -> moved.MeasuredTreatment:
     """Rows that read the same are at least k; means are those of the rows that show them.
 
     Groups are found by what they show, so that two that show the same are one. Of columns that are grouped each by
@@ -60,11 +49,11 @@ def microaggregation(settings: Settings, declared: Settings, columns: BothColumn
     figures["total_kept"] = {
         name: _same_total(columns, name, _half_step(settings, columns.before[name])) for name in names
     }
-    return MeasuredTreatment(figures, wrong)
+    return moved.MeasuredTreatment(figures, wrong)
 
 
 def _not_means(
-    name: str, groups: list[str], after: pl.DataFrame, settings: Settings, columns: BothColumns
+    name: str, groups: list[str], after: pl.DataFrame, settings: moved.Settings, columns: moved.BothColumns
 ) -> list[str]:
     """Where a column does not show the means of its groups, as far as the settings say that it does."""
     if settings["missing"] == "refuse" and (misplaced := columns.misplaced([name])):
@@ -79,15 +68,15 @@ def _not_means(
     return [f"{name}: {off} groups do not show their mean"] if off else []
 
 
-def _half_step(settings: Settings, before: pl.Series) -> float:
+def _half_step(settings: moved.Settings, before: pl.Series) -> float:
     """By how much rounding may change a mean: one decimal more is shown than the column has, unless the step says how
     many."""
-    decimals = decimals_of(before)
+    decimals = moved.decimals_of(before)
     digits = settings["digits"] if settings["digits"] is not None else None if decimals is None else decimals + 1
     return 0.0 if digits is None else 0.5 * 10.0**-digits
 
 
-def _same_total(columns: BothColumns, name: str, rounding: float) -> bool:
+def _same_total(columns: moved.BothColumns, name: str, rounding: float) -> bool:
     """Whether a column adds up to what it did, but for what rounding each row may change."""
     before, after = float(columns.before[name].sum()), float(columns.after[name].sum())
     slack = rounding * len(columns.before[name])
@@ -97,7 +86,7 @@ def _same_total(columns: BothColumns, name: str, rounding: float) -> bool:
 # --- local suppression ------------------------------------------------------------------------------------------------
 
 
-def suppress(settings: Settings, declared: Settings, columns: BothColumns) -> MeasuredTreatment:
+def suppress(settings: moved.Settings, declared: moved.Settings, columns: moved.BothColumns) -> moved.MeasuredTreatment:
     """Cells that have changed are suppressed; ghosts are where their columns are; in every stratum, all that read the
     same in the columns of what is required, suppressed cells being a value of their own, have the rows or the risk that
     is required. Strata that are kept although they are too small show nothing."""
@@ -107,7 +96,7 @@ def suppress(settings: Settings, declared: Settings, columns: BothColumns) -> Me
     for name, ghosts in settings["ghosts"].items():
         wrong += [f"{each}: is not suppressed with {name}" for each in ghosts if (hidden[name] & ~hidden[each]).any()]
     before, after, groups = (*_both_grouped(settings, columns, hidden), [])
-    strata = numbered("p", len(settings["by"]))
+    strata = moved.numbered("p", len(settings["by"]))
     for rule in declared["required"]:
         names = [f"c{settings['columns'].index(name)}" for name in rule["columns"]]
         own_groups = _groups_of(after, names if settings["small"] == "pool" else [*names, *strata], rule)
@@ -118,22 +107,22 @@ def suppress(settings: Settings, declared: Settings, columns: BothColumns) -> Me
         groups.append({**rule, **sizes})
     cells = {name: {"suppressed": int(each.sum()), "share": each.mean()} for name, each in hidden.items()}
     total = sum(int(each.sum()) for each in hidden.values())
-    return MeasuredTreatment({"suppressed": total, "cells": cells, "groups": groups}, wrong)
+    return moved.MeasuredTreatment({"suppressed": total, "cells": cells, "groups": groups}, wrong)
 
 
-def _is_suppressed(columns: BothColumns, name: str, mark: str | None) -> pl.Series:
+def _is_suppressed(columns: moved.BothColumns, name: str, mark: str | None) -> pl.Series:
     """(rows,) whether cells are suppressed: they read so, or are empty where there was something."""
     before, after = columns.before[name], columns.after[name]
     return after.is_null() & before.is_not_null() if mark is None else after.eq_missing(mark)
 
 
-def _shows_another(columns: BothColumns, name: str, hidden: pl.Series) -> bool:
+def _shows_another(columns: moved.BothColumns, name: str, hidden: pl.Series) -> bool:
     """Whether some cell is neither suppressed nor what it was."""
     return bool((columns.before[name].ne_missing(columns.after[name]) & ~hidden).any())
 
 
 def _both_grouped(
-    settings: Settings, columns: BothColumns, hidden: Mapping[str, pl.Series]
+    settings: moved.Settings, columns: moved.BothColumns, hidden: Mapping[str, pl.Series]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """What rows had and what they show: `c0`, ... of the step's columns, `p0`, ... of its strata, their `weight`, and
     whether they are of a stratum that was given up (`lost`): all of its cells are suppressed, and such are kept."""
@@ -153,7 +142,7 @@ def _both_grouped(
     return sides[0].with_columns(weight=weight, lost=pl.lit(value=False)), after
 
 
-def _groups_of(frame: pl.DataFrame, names: list[str], rule: Settings) -> pl.DataFrame:
+def _groups_of(frame: pl.DataFrame, names: list[str], rule: moved.Settings) -> pl.DataFrame:
     """Groups that are the same in some columns, with how many `rows` each has, and whether that is too `short`."""
     groups = frame.group_by(names).agg(rows=pl.len(), weight=pl.col("weight").sum(), lost=pl.col("lost").all())
     if "k" in rule:
@@ -220,29 +209,29 @@ def with_changed(verdict: Verdict, quasi_identifiers: Collection[str], changed: 
 ALIKE = ("microaggregation", "suppress")
 """Methods whose rows read the same: they count for k as those of any class do."""
 
-TREATMENT_TWINS: dict[str, Twin] = {
+TREATMENT_TWINS: dict[str, moved.Twin] = {
     "microaggregation": microaggregation,
-    "pram": pram,
-    "rank-swap": rank_swap,
-    "random-swap": random_swap,
-    "record-swap": record_swap,
-    "noise": noise,
-    "shuffle": shuffle,
+    "pram": drawn.pram,
+    "rank-swap": moved.rank_swap,
+    "random-swap": moved.random_swap,
+    "record-swap": moved.record_swap,
+    "noise": drawn.noise,
+    "shuffle": moved.shuffle,
     "suppress": suppress,
-    "date-shift": date_shift,
+    "date-shift": moved.date_shift,
 }
 """By the name of the method."""
 
 
 def measure_treatment(
     method: str,
-    settings: Settings,
-    declared: Settings,
+    settings: moved.Settings,
+    declared: moved.Settings,
     before: Mapping[str, pl.Series],
     after: Mapping[str, pl.Series],
     weights: pl.Series | None = None,
-) -> MeasuredTreatment:
+) -> moved.MeasuredTreatment:
     """What a step comes to in the release. `before`: its columns in the input, also those that it only looks at;
     `after`: those that it changed, and those that it counts as they are released, row by row; `weights`: sampling
     weights. Raises KeyError for a method without a twin."""
-    return TREATMENT_TWINS[method](settings, declared, BothColumns(before, after, weights))
+    return TREATMENT_TWINS[method](settings, declared, moved.BothColumns(before, after, weights))

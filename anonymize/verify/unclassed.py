@@ -14,8 +14,7 @@ import polars as pl
 from anonymize.claims import Basis, Result, State
 from anonymize.errors import DataError
 from anonymize.records import dataclass
-from anonymize.verify.measuring import measure
-from anonymize.verify.numbering import summed
+from anonymize.verify import measuring, numbering
 from anonymize.verify.table import by_position
 from anonymize.verify.verdict import THRESHOLD, Check, Verdict
 
@@ -55,7 +54,7 @@ def measure_bucketized(
     """
     values = table if sensitive is None else _spread(table, sensitive, reading.group)
     read = partial(
-        measure,
+        measuring.measure,
         missing=reading.missing,
         suppressed="\0",
         threshold=reading.threshold,
@@ -379,5 +378,5 @@ def _guessed(cells: pl.DataFrame, p: float, size: int) -> pl.DataFrame:
     q = (1 - p) / (size - 1)
     seen = p * pl.col("share") + q * (1 - pl.col("share"))
     absent = (size - pl.len()).over("group") / q
-    others = summed(1 / seen).over("group") - 1 / seen + absent
+    others = numbering.summed(1 / seen).over("group") - 1 / seen + absent
     return cells.with_columns(guessed=pl.col("share") * (p**2 / seen + q**2 * others))

@@ -16,9 +16,8 @@ from anonymize.domain.numeric import Numeric
 from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.spec import Spec
-from anonymize.table import Attribute, Codes, Table
+from anonymize.table import Attribute, Codes, Table, named
 from anonymize.table.forms import CSV, quoted, side_by_side
-from anonymize.table.named import cells_at, unnamed
 from anonymize.writing import ComparedTexts, RankedColumn, SortColumn, cell_ranks, most_differ, sorted_rows
 
 PIECE = 1 << 17
@@ -48,8 +47,8 @@ class HeldColumn:
     def rows(self, rows: slice | NDArray[np.integer[Any]]) -> pl.Series:
         """The cells of some rows, neighbouring ones or not."""
         if self.codes is not None:
-            return cells_at(self.cells, self.codes[rows])
-        return self.cells[rows] if isinstance(rows, slice) else cells_at(self.cells, rows)
+            return named.cells_at(self.cells, self.codes[rows])
+        return self.cells[rows] if isinstance(rows, slice) else named.cells_at(self.cells, rows)
 
     def sorting(self, written: CellFormat | None = None) -> SortColumn:
         """The column as it is compared; `written`: how intervals read, where it is a quasi-identifier."""
@@ -110,7 +109,7 @@ class NeighbouringColumns:
         sizes = [len(column.cells) for column in self.columns]
         places = np.unravel_index(np.arange(math.prod(sizes)), sizes)
         spelled = [column.quoted(separator).cells for column in self.columns]
-        cells = [cells_at(column, column_places) for column, column_places in zip(spelled, places, strict=True)]
+        cells = [named.cells_at(column, column_places) for column, column_places in zip(spelled, places, strict=True)]
         return HeldColumn(side_by_side(cells, separator), self.codes)
 
     def sorting(self, written: CellFormat | None = None) -> SortColumn:
@@ -163,7 +162,7 @@ def hold(batches: Iterable[pl.DataFrame]) -> HeldColumns:
 
 def hold_column(column: pl.Series) -> HeldColumn:
     """A column, in as little memory as it takes."""
-    column = unnamed(column)
+    column = named.unnamed(column)
     return _coded(column) if column.dtype == pl.String and not most_differ(column) else HeldColumn(column)
 
 
@@ -195,7 +194,7 @@ def null_text(spec: Spec, source: str, target: str) -> str | None:
 
 def passing_column(column: pl.Series, null: str | None) -> pl.Series:
     """A column as it came, but for its nulls where they have to be a text."""
-    return column if null is None else unnamed(column).cast(pl.String).fill_null(null).alias(column.name)
+    return column if null is None else named.unnamed(column).cast(pl.String).fill_null(null).alias(column.name)
 
 
 def with_dates(table: Table, form: str) -> Table:
@@ -234,7 +233,7 @@ def _with_texts(
 ) -> pl.Series:
     """Some rows of a column, with the text of each code in place of what stands there; None: that stays."""
     codes = pl.Series(texts, dtype=pl.String).gather(attribute.codes[rows].astype(np.int64))
-    return pl.select(pl.coalesce(codes, unnamed(column).cast(pl.String))).to_series().alias(column.name)
+    return pl.select(pl.coalesce(codes, named.unnamed(column).cast(pl.String))).to_series().alias(column.name)
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,13 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Ints, run_starts
 from anonymize.domain.cells import CellFormat
-from anonymize.recoding import Released
-from anonymize.recoding.appearance import NumberColumns
+from anonymize.recoding import Released, appearance
 from anonymize.recoding.columns import RecodedColumn
 from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.spec import Role, Spec
 from anonymize.spec.columns import WITHHELD
-from anonymize.table import Table
-from anonymize.table.forms import CSV, Lines, quoted, side_by_side
-from anonymize.table.named import cells_at
+from anonymize.table import Table, forms, named
 from anonymize.writing import RankedColumn, SortColumn, cell_ranks, rows_ranked
 from anonymize.writing.columns import HeldColumn, PassingColumns, null_text, pieces, with_dates
 
@@ -53,7 +50,7 @@ def frames(
     form: str,
     written: Written | None = None,
     separator: str | None = None,
-) -> Iterator[pl.DataFrame | Lines]:
+) -> Iterator[pl.DataFrame | forms.Lines]:
     """The release in pieces: the generalized columns and what passes through, in the input's column order.
 
     `form`: the format that is written, in which a null may not mean what it means in the input. `written` is told which
@@ -62,7 +59,7 @@ def frames(
     roles, table = request.spec.roles(), with_dates(table, form)
     null = null_text(request.spec, table.source.format, form)
     hidden = request.spec.output.suppressed if request.spec.hides else None
-    reading = RowLayout(released, roles, table.columns, null, NumberColumns.of(request.spec, form), hidden)
+    reading = RowLayout(released, roles, table.columns, null, appearance.NumberColumns.of(request.spec, form), hidden)
     withheld = {*WITHHELD, "quasi-identifier"}
     passing = [name for name in table.columns if roles[name] not in withheld]
 
@@ -134,7 +131,7 @@ def unclassed_frames(
 def _lines(reading: RowLayout, table: Table, form: str, separator: str | None) -> LineLayout | None:
     """How rows read as lines of a CSV; None where not all of what passes through is known to be text."""
     texts = table.source.format == "csv" and (table.pseudonym is None or table.pseudonym.dtype == pl.String)
-    if separator is None or form not in CSV or not texts:
+    if separator is None or form not in forms.CSV or not texts:
         return None
     lines = LineLayout(reading.released, reading.places, reading.cells, separator)
     return lines if lines.possible else None
@@ -149,7 +146,7 @@ class RowLayout:
     roles: Mapping[str, Role]
     columns: Sequence[str]
     null: str | None = None
-    numbers: NumberColumns | None = None
+    numbers: appearance.NumberColumns | None = None
     hidden: str | None = None
 
     @cached_property
@@ -183,7 +180,7 @@ class RowLayout:
         columns = [
             passing[place]
             if isinstance(place, str)
-            else cells_at(self.cells[place.name], place.of_class[class_of]).alias(place.name)
+            else named.cells_at(self.cells[place.name], place.of_class[class_of]).alias(place.name)
             for place in self.places
         ]
         frame = pl.DataFrame(columns if pseudonym is None else [*columns, pseudonym])
@@ -232,9 +229,11 @@ class LineLayout:
 
     @cached_property
     def _quoted(self) -> dict[str, pl.Series]:
-        return {name: quoted(cells, self.separator) for name, cells in self.cells.items()}
+        return {name: forms.quoted(cells, self.separator) for name, cells in self.cells.items()}
 
-    def piece(self, passing: pl.DataFrame, class_of: NDArray[np.int32], pseudonym: pl.Series | None = None) -> Lines:
+    def piece(
+        self, passing: pl.DataFrame, class_of: NDArray[np.int32], pseudonym: pl.Series | None = None
+    ) -> forms.Lines:
         """Some rows: the classes (rows,), and the columns that pass through and a further one, quoted already; rows of
         no class are left out. Of columns that pass through those may be absent that are in the text of one before them,
         with which they stand side by side."""
@@ -246,15 +245,15 @@ class LineLayout:
         ]
         names = [column if isinstance(column, str) else column.name for column in self.columns]
         if pseudonym is not None:
-            parts.append(quoted(pseudonym, self.separator))
+            parts.append(forms.quoted(pseudonym, self.separator))
             names.append(pseudonym.name)
         frame = pl.DataFrame([part.alias(str(place)) for place, part in enumerate(parts)])
         complete = not self.released.dropped_rows and not self.released.left_out
-        return Lines(tuple(names), frame if complete else frame.filter(pl.Series(class_of >= 0)))
+        return forms.Lines(tuple(names), frame if complete else frame.filter(pl.Series(class_of >= 0)))
 
     def _texts_of_rows(self, group: Sequence[RecodedColumn], neighbours: _Neighbours) -> pl.Series:
-        cells = [cells_at(self._quoted[column.name], column.of_class[neighbours.classes]) for column in group]
-        return cells_at(side_by_side(cells, self.separator), neighbours.of_row)
+        cells = [named.cells_at(self._quoted[column.name], column.of_class[neighbours.classes]) for column in group]
+        return named.cells_at(forms.side_by_side(cells, self.separator), neighbours.of_row)
 
 
 @dataclass(frozen=True)

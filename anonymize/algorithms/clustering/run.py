@@ -13,12 +13,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.base import Context
+from anonymize.algorithms import base, cuts, feasibility, remaining, splitting
 from anonymize.algorithms.clustering import Corners, GroupBoxes, Penalty, UnionPenalties, codes_of
-from anonymize.algorithms.cuts import RULES
-from anonymize.algorithms.feasibility import beyond_size, minimum_size
-from anonymize.algorithms.remaining import remaining_in_region
-from anonymize.algorithms.splitting import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.classes import Bools, Floats, Ints, Partition, concatenated_ranges
 from anonymize.judging import Judge
@@ -138,8 +134,8 @@ def parts(penalty: Penalty, codes: Corners, k: int, threads: int) -> Partition:
     """The parts of rows 0 ... n - 1, cut by Mondrian with the rule `rate`; each is large enough for several classes of
     k rows."""
     count, least = codes.shape[1], max(PART_ROWS, SEVERAL * k)
-    whole = Batch.whole(np.arange(count, dtype=np.uint32), tuple(codes.astype(np.uint32)), ())
-    rule = RULES["rate"](list(penalty.domains), list(penalty.weights), least, False)
+    whole = splitting.Batch.whole(np.arange(count, dtype=np.uint32), tuple(codes.astype(np.uint32)), ())
+    rule = cuts.RULES["rate"](list(penalty.domains), list(penalty.weights), least, False)
     return grow(whole, rule, None, threads, lambda rows: None)
 
 
@@ -164,9 +160,9 @@ Method = Callable[[Penalty, Corners, int], Partition]
 """(penalty, codes (attributes, n), k) -> the partition of rows 0 ... n - 1 into groups of at least k; n >= k."""
 
 
-def cluster(table: Table, requirements: tuple[Requirement, ...], method: Method, context: Context) -> Regions:
+def cluster(table: Table, requirements: tuple[Requirement, ...], method: Method, context: base.Context) -> Regions:
     """The groups that the method finds, merged where they break a model."""
-    rows = remaining_in_region(table, requirements, context)
+    rows = remaining.remaining_in_region(table, requirements, context)
     if not len(rows):
         return Regions(Partition.of_blocks([], []), rows.suppressed)
     return Regions(grouped(table, requirements, rows.rows, method), rows.suppressed)
@@ -175,8 +171,8 @@ def cluster(table: Table, requirements: tuple[Requirement, ...], method: Method,
 def grouped(table: Table, requirements: tuple[Requirement, ...], rows: NDArray[np.uint32], method: Method) -> Partition:
     """The groups that the method finds among some rows of the table, ascending, merged where they break a model."""
     codes, penalty = codes_of(table.attributes, rows), Penalty.of(table.attributes)
-    partition = method(penalty, codes, minimum_size(requirements))
-    if beyond_size(table, requirements):
+    partition = method(penalty, codes, feasibility.minimum_size(requirements))
+    if feasibility.beyond_size(table, requirements):
         partition = mend(penalty, codes, partition, met_by(table, requirements, rows))
     return partition.renumbered(rows)
 

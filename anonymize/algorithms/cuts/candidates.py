@@ -27,8 +27,7 @@ from anonymize.classes import (
     run_starts,
     starts_of,
 )
-from anonymize.domain import Domain
-from anonymize.domain.taxonomy import Taxonomy
+from anonymize.domain import Domain, taxonomy
 from anonymize.records import dataclass
 
 SAMPLE = 1 << 10
@@ -119,7 +118,7 @@ class Items:
         """The values of a numeric attribute; of a categorical one, the children of the node that covers the class."""
         codes = rows.pick(batch.columns[attribute])
         low, high = batch.low[rows.classes, attribute], batch.high[rows.classes, attribute]
-        if isinstance(domain, Taxonomy):
+        if isinstance(domain, taxonomy.Taxonomy):
             level = np.maximum(domain.level[domain.lca(low, high)].astype(np.int64) - 1, 0)
             first_leaf = domain.start[domain.levels]
             items = first_leaf.ravel()[np.repeat(level * domain.size, rows.sizes) + codes]
@@ -148,7 +147,7 @@ class Items:
         """Whether items are children of a node."""
         return self.level is not None
 
-    def stop_of(self, domain: Taxonomy, item: Ints, classes: Bools) -> Ints:
+    def stop_of(self, domain: taxonomy.Taxonomy, item: Ints, classes: Bools) -> Ints:
         """One past the last leaf of the child that an item is, one item in each of some of the classes."""
         assert self.level is not None
         return domain.stop[domain.levels[self.level[classes], item]]

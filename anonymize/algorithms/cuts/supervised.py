@@ -12,9 +12,8 @@ from typing import ClassVar, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.cuts import SHARES, Candidates
+from anonymize.algorithms.cuts import SHARES, Candidates, unsupervised
 from anonymize.algorithms.cuts.candidates import ItemCells, Items, JudgedRows, Sides, before_each, each_alone
-from anonymize.algorithms.cuts.unsupervised import Widest
 from anonymize.algorithms.splitting import Batch
 from anonymize.classes import Bools, Floats, Ints, run_starts
 from anonymize.domain.taxonomy import Taxonomy
@@ -211,7 +210,7 @@ TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
-class ByTarget(Widest):
+class ByTarget(unsupervised.Widest):
     """A rule that cuts by targets. `targets`: one for each of the batch's columns of targets. `exact`: whether all
     candidates are weighed by all rows."""
 

@@ -42,9 +42,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from anonymize.algorithms.deadline import Deadline, stopped
-from anonymize.algorithms.lattice import FrequencySet, HierarchyLevels, Vector, below, least
+from anonymize.algorithms.lattice import FrequencySet, HierarchyLevels, Vector, below, least, scores
 from anonymize.algorithms.lattice.nodes import Checker
-from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.algorithms.lattice.search import NodeGrid, bisect
 from anonymize.classes import Bools, Floats, Ints, Partition
 from anonymize.privacy import MODELS, Requirement, check
@@ -74,7 +73,7 @@ class Rounds:
 
     def __init__(
         self,
-        scorer: Scorer,
+        scorer: scores.Scorer,
         share: float,
         deadline: Deadline,
         suppressed: str = "*",
@@ -260,7 +259,7 @@ def _larger(requirement: Requirement) -> Requirement:
 
 
 def iterated(
-    scorer_of: Callable[[tuple[Requirement, ...], int], Scorer],
+    scorer_of: Callable[[tuple[Requirement, ...], int], scores.Scorer],
     searches: list[Search],
     share: float,
     deadline: Deadline,

@@ -33,9 +33,8 @@ import numpy as np
 
 from anonymize.algorithms.base import option
 from anonymize.algorithms.deadline import Deadline, ended_by
-from anonymize.algorithms.lattice import Lattice, Vector, below, larger, least
+from anonymize.algorithms.lattice import Lattice, Vector, below, larger, least, scores
 from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
-from anonymize.algorithms.lattice.scores import Score, Scorer
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.records import dataclass
@@ -54,7 +53,7 @@ class BestNode:
     what ended the search before that was known, the `time` or the `work` that it may take."""
 
     vector: Vector
-    score: Score
+    score: scores.Score
     gap: float = 0.0
     stopped: str | None = None
 
@@ -64,7 +63,7 @@ def time_limit_option(**facts: Any) -> Any:
     return option(0.0, "Seconds after which the best node so far is taken; 0: no limit.", minimum=0, **facts)
 
 
-def find(scorer: Scorer, deadline: Deadline | None = None) -> BestNode | None:
+def find(scorer: scores.Scorer, deadline: Deadline | None = None) -> BestNode | None:
     """The best safe node; None where there is none, or none was found in time."""
     deadline = deadline or Deadline()
     if scorer.checker.total <= WALKED_NODES:
@@ -184,7 +183,7 @@ class Walk:
     """The search that the module calls `walk`. `open` (nodes,): may still be the best. `bounds` (nodes, length of a
     score)."""
 
-    def __init__(self, scorer: Scorer, deadline: Deadline, among: Bools | None = None) -> None:
+    def __init__(self, scorer: scores.Scorer, deadline: Deadline, among: Bools | None = None) -> None:
         self.scorer, self.checker, self.deadline = scorer, scorer.checker, deadline
         self.grid = NodeGrid(self.checker.lattice)
         self.bounds = scorer.lower_bounds(self.grid.vectors)
@@ -242,7 +241,7 @@ class BestFirst:
     """The search that the module calls `best_first`. `nodes`: how many it visits after the descent at most; None for
     the default, or none at all with a deadline."""
 
-    def __init__(self, scorer: Scorer, deadline: Deadline, nodes: int | None = None) -> None:
+    def __init__(self, scorer: scores.Scorer, deadline: Deadline, nodes: int | None = None) -> None:
         self.scorer, self.checker, self.deadline = scorer, scorer.checker, deadline
         self.best: BestNode | None = None
         if nodes is None and not deadline.given:
@@ -255,7 +254,7 @@ class BestFirst:
         and no safe node was met."""
         self._descend()
         bottom = self.checker.lattice.bottom
-        heap: list[tuple[Score, Vector, int]] = [(self.scorer.lower_bound(bottom), bottom, 0)]
+        heap: list[tuple[scores.Score, Vector, int]] = [(self.scorer.lower_bound(bottom), bottom, 0)]
         while heap:
             bound, vector, first = heapq.heappop(heap)
             if self.best is not None and bound >= self.best.score:
@@ -274,7 +273,7 @@ class BestFirst:
         self.checker.settled(self.checker.total)
         return self.best
 
-    def _bounds(self, nodes: list[tuple[Vector, int]]) -> list[Score]:
+    def _bounds(self, nodes: list[tuple[Vector, int]]) -> list[scores.Score]:
         """What each node costs at least; a node's bound does not depend on which others there are."""
         if not nodes:
             return []

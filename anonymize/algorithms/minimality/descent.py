@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.algorithms.base import Context
-from anonymize.algorithms.feasibility import rows_to_suppress
+from anonymize.algorithms import base, feasibility, minimality
 from anonymize.algorithms.lattice import FrequencySet, Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.minimality import RefinedParts, Refusals, by_rows, check_maskable
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.judging import Judge
@@ -30,11 +28,11 @@ Search = Callable[[Checker], Vector]
 """The node that an algorithm finds. Raises InfeasibleError where there is none."""
 
 
-def masked(table: Table, requirements: tuple[Requirement, ...], context: Context, search: Search) -> Levels:
+def masked(table: Table, requirements: tuple[Requirement, ...], context: base.Context, search: Search) -> Levels:
     """The last node that is reached. Raises InfeasibleError where the top does not meet the requirements."""
-    check_maskable(table, requirements)
-    rows_to_suppress(table, requirements, replace(context, suppression_limit=0))
-    checker = Checker(table, by_rows(requirements), context.suppression_limit, context.progress)
+    minimality.check_maskable(table, requirements)
+    feasibility.rows_to_suppress(table, requirements, replace(context, suppression_limit=0))
+    checker = Checker(table, minimality.by_rows(requirements), context.suppression_limit, context.progress)
     target = search(checker)
     passing = ~checker.failed(target)[checker.distinct_of]
     descent = Descent(table, requirements, Scorer(checker, "loss"), passing)
@@ -54,7 +52,7 @@ class Descent:
         self.bottom, self.distinct_of = FrequencySet.with_classes(table, requirements, self.rows)
         columns = Judge(table, requirements, self.rows).columns
         self.codes = [column.codes[self.rows] for column in columns]
-        self.refusals = Refusals.of(requirements, columns)
+        self.refusals = minimality.Refusals.of(requirements, columns)
 
     def run(self, target: Vector) -> tuple[Vector, Ints]:
         """The lowest node before a step that is refused, and (rows,) the class of each row there."""
@@ -75,11 +73,11 @@ class Descent:
         frequency, group = self.bottom.rolled(vector)
         return np.asarray(group[self.distinct_of]) if frequency.safe.all() else None
 
-    def _step(self, lower: Vector, labels: Ints) -> RefinedParts:
+    def _step(self, lower: Vector, labels: Ints) -> minimality.RefinedParts:
         finer = self.bottom.rolled(lower)[1][self.distinct_of]
         whole = np.zeros(int(finer.max()) + 1, np.int64)
         whole[finer] = labels
-        return RefinedParts(finer, whole)
+        return minimality.RefinedParts(finer, whole)
 
     def _next(self, vector: Vector, target: Vector, labels: Ints) -> Vector | None:
         """The step towards the target that may be tried and loses least afterwards, by what is known before it."""
@@ -92,7 +90,7 @@ class Descent:
 def _cost(
     table: Table,
     requirements: tuple[Requirement, ...],
-    context: Context,
+    context: base.Context,
     search: Search,
     descent: Descent,
     vector: Vector,

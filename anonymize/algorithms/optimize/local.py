@@ -29,9 +29,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from anonymize.algorithms.optimize.costs import BestSplits, SizeRules
+from anonymize.algorithms.optimize import costs, moves
 from anonymize.algorithms.optimize.lines import BIG, Line, SetAside
-from anonymize.algorithms.optimize.moves import SplitProblem, View, cells_of
 from anonymize.classes import Bools, Ints
 from anonymize.records import dataclass
 
@@ -44,8 +43,8 @@ class LocalWalk:
     PATIENCE: ClassVar[int]
     RESTARTS: ClassVar[int]
 
-    problem: SplitProblem
-    best: BestSplits
+    problem: moves.SplitProblem
+    best: costs.BestSplits
     allset: Bools
     steps: int = 0
     idle: int = 0
@@ -96,7 +95,7 @@ class Local(LocalWalk):
     def step(self) -> None:
         """Looks at all sets that are one split away, and goes on to one."""
         every = self.problem.view(self.mask, self.allset)
-        here = self.problem.view(self.mask, self.mask, cells_of(every))
+        here = self.problem.view(self.mask, self.mask, moves.cells_of(every))
         self.best.work += every.work + here.work
         self.idle += 1
         self._offer(here, 0, 0, self.mask)
@@ -121,7 +120,7 @@ class Local(LocalWalk):
         elif self.idle and self.idle % self.PATIENCE == 0:
             self._kick()
 
-    def _offer(self, view: View, cost: int, suppressed: int, mask: Bools) -> None:
+    def _offer(self, view: moves.View, cost: int, suppressed: int, mask: Bools) -> None:
         if view.suppressed + suppressed <= self.problem.allowed and self.best.offer(view.cost + cost, mask):
             self.idle = 0
 
@@ -209,7 +208,7 @@ class LineBlocks(LocalWalk):
                 if lower < cost:
                     mask, cost, better = changed, lower, True
 
-    def _settled(self, mask: Bools, attribute: int, rules: SizeRules | None = None) -> tuple[Bools, int]:
+    def _settled(self, mask: Bools, attribute: int, rules: costs.SizeRules | None = None) -> tuple[Bools, int]:
         """The best cut through an attribute, by other rules than the problem's where they are given, and the cost; BIG
         where there is none, and the set is as it was."""
         of_attribute = self._choice[self._owner[self._choice] == attribute]

@@ -14,8 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from anonymize.algorithms.optimize import SizedCells, stacked
-from anonymize.algorithms.optimize.costs import Additions, SizeRules
+from anonymize.algorithms.optimize import SizedCells, costs, stacked
 from anonymize.classes import Bools, Ints
 from anonymize.records import dataclass
 
@@ -41,7 +40,7 @@ class Side:
 class SizedView:
     """A node. `class_of` (cells,): the class of each cell."""
 
-    rules: SizeRules
+    rules: costs.SizeRules
     head: Bools
     allset: Bools
     cells: SizedCells
@@ -140,14 +139,14 @@ class SizedView:
         labels = self.classes.labels[:, None] - one.labels
         return self._side(self.sizes[:, None] - one.rows, labels, self._least[:, None] - one.bound)
 
-    def additions(self) -> Additions:
+    def additions(self) -> costs.Additions:
         """The additions for every split of the allset; 0 for those in the head and for all others."""
         cost, suppressed = self._changes()
         apart = (self.before.rows * self.after.rows).sum(axis=0)
         figures = np.zeros((6, len(self.allset)), np.int64)
         figures[:, self._splits] = [cost, suppressed, self._raised(), self._useful(), apart, self.within]
         grown, lost, bound, useful, apart, within = figures
-        return Additions(grown, lost, ruled_out=lost, bound=bound, useful=useful, apart=apart, within=within)
+        return costs.Additions(grown, lost, ruled_out=lost, bound=bound, useful=useful, apart=apart, within=within)
 
     def changes(self) -> tuple[Ints, Ints]:
         """(splits,) how much cost and suppressed rows grow with each further split of the allset."""

@@ -9,9 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from anonymize.algorithms import mondrian
-from anonymize.algorithms.base import Context
-from anonymize.algorithms.optimize import Splits
+from anonymize.algorithms import base, mondrian, optimize
 from anonymize.algorithms.optimize.costs import BestSplits
 from anonymize.algorithms.optimize.local import Annealed, LineBlocks, Local
 from anonymize.algorithms.optimize.moves import SplitProblem, cells_of
@@ -21,8 +19,7 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import InfeasibleError
 from anonymize.privacy import Requirement
 from anonymize.records import dataclass
-from anonymize.table import Attribute, Table
-from anonymize.table.model import subset
+from anonymize.table import Attribute, Table, model
 
 # --- what a search begins with ----------------------------------------------------------------------------------------
 # What a search begins with: what is known of a table beforehand, orders of siblings, and sets of splits.
@@ -48,11 +45,11 @@ class LevelSplits:
     stages: Sequence[Bools]
 
     @classmethod
-    def of(cls, table: Table, splits: Splits, level: int) -> LevelSplits:
+    def of(cls, table: Table, splits: optimize.Splits, level: int) -> LevelSplits:
         """The splits by level, of a table whose splits are those of a level."""
         highest = max([level, *(attribute.hierarchy.height for attribute in table.attributes)])
         stages = [
-            np.concatenate(list(map(np.isin, splits.places, Splits.of_table(table, spot).places)))
+            np.concatenate(list(map(np.isin, splits.places, optimize.Splits.of_table(table, spot).places)))
             for spot in range(highest, level - 1, -1)
         ]
         owner = splits.attribute
@@ -69,13 +66,13 @@ MOST_ROWS = 1 << 25
 """Rows at most that are made of rows which stand for several, for Mondrian to cut."""
 
 
-def mondrian_splits(table: Table, requirements: tuple[Requirement, ...], splits: Splits, limit: int) -> Ints:
+def mondrian_splits(table: Table, requirements: tuple[Requirement, ...], splits: optimize.Splits, limit: int) -> Ints:
     """The splits at which Mondrian's classes begin, those of most rows first; none where it has no release."""
     rows = _row_by_row(table)
     if rows is None:
         return np.zeros(0, np.int64)
     try:
-        partition = mondrian.run(rows, requirements, mondrian.Options(cut="widest"), Context(limit)).partition
+        partition = mondrian.run(rows, requirements, mondrian.Options(cut="widest"), base.Context(limit)).partition
     except InfeasibleError:
         return np.zeros(0, np.int64)
     weights = []
@@ -94,7 +91,7 @@ def _row_by_row(table: Table) -> Table | None:
         return table
     if table.counts.sum() > MOST_ROWS:
         return None
-    rows = subset(table, np.repeat(np.arange(table.rows, dtype=np.uint32), table.counts))
+    rows = model.subset(table, np.repeat(np.arange(table.rows, dtype=np.uint32), table.counts))
     return replace(rows, attributes=tuple(replace(each, counts=None) for each in rows.attributes))
 
 

@@ -26,10 +26,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from anonymize.algorithms.optimize import SizedCells
+from anonymize.algorithms.optimize import SizedCells, lines, moves
 from anonymize.algorithms.optimize.costs import Additions, BestSplits
-from anonymize.algorithms.optimize.lines import BIG, Line
-from anonymize.algorithms.optimize.moves import SplitProblem, View, cells_of
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.records import dataclass
 
@@ -83,7 +81,7 @@ class Explored:
         return cls([task.node], 0, 0, None, None)
 
 
-def explore(problem: SplitProblem, task: SubtreeTask) -> Explored:
+def explore(problem: moves.SplitProblem, task: SubtreeTask) -> Explored:
     """Looks at nodes, that of the lowest bound first."""
     best = BestSplits(task.cost, judge=problem.together)
     search = Subtree(problem, best)
@@ -100,7 +98,7 @@ def explore(problem: SplitProblem, task: SubtreeTask) -> Explored:
 class Subtree:
     """Open nodes, each with the cells of the node above, as far as its splits are open still."""
 
-    problem: SplitProblem
+    problem: moves.SplitProblem
     best: BestSplits
     open: list[tuple[int, int, SplitNode, SizedCells | None]] = field(default_factory=list)
     unproved: int | None = None
@@ -119,7 +117,7 @@ class Subtree:
         bound = node.bound
         while True:
             view = self.problem.view(head, head | tail, cells)
-            cells = cells_of(view)
+            cells = moves.cells_of(view)
             self.best.work += view.work
             bound = max(bound, view.floor)
             if self.best.reached(bound) or view.ruled_out > self.problem.allowed:
@@ -164,11 +162,11 @@ class Subtree:
         owner = self.problem.splits.attribute
         attribute = int(np.bincount(owner[tail]).argmax())
         of_attribute = owner == attribute
-        line = None if cells is None else Line.of(self.problem.rules, cells, head, attribute)
+        line = None if cells is None else lines.Line.of(self.problem.rules, cells, head, attribute)
         if line is None:
             return bound, np.zeros_like(tail)
         cost, splits = line.best()
-        if not self.best.reached(cost) and cost < BIG:
+        if not self.best.reached(cost) and cost < lines.BIG:
             mask = head & ~of_attribute
             mask[splits] = True
             chosen = self.problem.view(mask, mask)
@@ -177,7 +175,7 @@ class Subtree:
         alone = not (tail & ~of_attribute).any()
         return max(bound, cost if alone else line.bound()), np.zeros_like(tail) if alone else of_attribute
 
-    def _promising(self, view: View, added: Additions) -> Bools:
+    def _promising(self, view: moves.View, added: Additions) -> Bools:
         """(splits,) whether a better set may have each split."""
         useful = (added.useful > 0) | (self.best.judge is not None)  # what is suppressed can make the rest safe
         promising = useful & (view.ruled_out + added.ruled_out <= self.problem.allowed)
@@ -185,7 +183,7 @@ class Subtree:
             promising &= added.within < self.best.cost
         return promising
 
-    def _offer(self, view: View, added: Additions, tail: Bools) -> None:
+    def _offer(self, view: moves.View, added: Additions, tail: Bools) -> None:
         """The head, and the head with one split of the tail."""
         allowed = self.problem.allowed
         if view.suppressed <= allowed:
@@ -197,7 +195,7 @@ class Subtree:
             mask[chosen] = True
             self.best.offer(view.cost + int(added.cost[chosen]), mask)
 
-    def _settled(self, view: View, added: Additions, without: Ints) -> Floats:
+    def _settled(self, view: moves.View, added: Additions, without: Ints) -> Floats:
         """(splits,) by how much is settled by branching at each: with it, the pairs of rows that it parts, as what
         parts the classes evenly leaves few other splits that keep them large enough; without it, by how much the bound
         by the cells rises."""

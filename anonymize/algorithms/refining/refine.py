@@ -26,11 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.base import Context
-from anonymize.algorithms.clustering import GroupBoxes, Penalty, codes_of, shown_ncp
+from anonymize.algorithms import base, clustering, feasibility
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.deadline import TIME, Deadline, Map, Refinable, Resources, ended_by
-from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining import BoxMeasure
 from anonymize.algorithms.refining import block as blocks_of
 from anonymize.algorithms.refining.block import CARE, HASTE, Block, Met, blocks, sections
@@ -120,7 +118,7 @@ def refined(
     requirements: tuple[Requirement, ...],
     regions: Regions,
     options: Refinable,
-    context: Context,
+    context: base.Context,
     made: int = 0,
     units: float = 0.0,
 ) -> Regions:
@@ -128,13 +126,13 @@ def refined(
     after which chance goes on. `units`: of work at most, where it is to go on for as long as it pays; a pass over all
     rows is one, of few rows less."""
     rows = np.sort(regions.partition.order)
-    met = met_by(table, requirements, rows) if beyond_size(table, requirements) else None
+    met = met_by(table, requirements, rows) if feasibility.beyond_size(table, requirements) else None
     carved = len(rows) and (met is not None or len(rows) <= CARVED_ROWS)
     types = RowTypes.made(table, requirements, rows) if carved else None
     if regions.partition.count < (1 if types else 2):
         return regions
     labels = regions.partition.class_of(table.rows)[rows]
-    search = Refinement(table.attributes, rows, minimum_size(requirements), met, context, types)
+    search = Refinement(table.attributes, rows, feasibility.minimum_size(requirements), met, context, types)
     with ThreadPoolExecutor(context.threads) as executor:
         begun = Partition.of_labels(labels)
         if units:
@@ -153,11 +151,11 @@ class Refinement:
         rows: NDArray[np.uint32],
         k: int,
         met: Met | None,
-        context: Context,
+        context: base.Context,
         types: RowTypes | None = None,
     ) -> None:
         self.attributes, self.k, self.met, self.context, self.types = attributes, k, met, context, types
-        self.codes = codes_of(attributes, rows)
+        self.codes = clustering.codes_of(attributes, rows)
         self._whole: Block | None = None
 
     def run(
@@ -249,7 +247,7 @@ class Refinement:
 
     def _ncp(self, partition: Partition) -> float:
         """Weighted NCP of the partition, to the last digit."""
-        return float(shown_ncp(self.attributes, self.codes, partition).sum())
+        return float(clustering.shown_ncp(self.attributes, self.codes, partition).sum())
 
     def _in_blocks(
         self, step: Step, partition: Partition, number: int, deadline: Deadline, executor: Executor
@@ -350,7 +348,7 @@ def refined_partly(
     requirements: tuple[Requirement, ...],
     regions: Regions,
     options: Refinable,
-    context: Context,
+    context: base.Context,
     share: float,
 ) -> Regions:
     """Regroups the rows in the classes of highest weighted NCP a row, at most `share` of all rows, into
@@ -360,9 +358,9 @@ def refined_partly(
     some = np.flatnonzero(_worst(table, regions.partition, share)[labels])
     if len(np.unique(labels[some])) < 2:
         return regions
-    met = met_by(table, requirements, rows) if beyond_size(table, requirements) else None
+    met = met_by(table, requirements, rows) if feasibility.beyond_size(table, requirements) else None
     met = None if met is None else partial(_met_by_rows, met, some)
-    search = Refinement(table.attributes, rows[some], minimum_size(requirements), met, context)
+    search = Refinement(table.attributes, rows[some], feasibility.minimum_size(requirements), met, context)
     with ThreadPoolExecutor(context.threads) as executor:
         partition, story = search.run(Partition.of_labels(labels[some]), options, executor)
     labels[some] = regions.partition.count + partition.class_of(len(some))
@@ -372,8 +370,8 @@ def refined_partly(
 
 def _worst(table: Table, partition: Partition, share: float) -> Bools:
     """(classes,) which lose most a row, as many as have at most a share of the rows."""
-    codes = codes_of(table.attributes, np.arange(table.rows, dtype=np.uint32))
-    loss = GroupBoxes.of(codes, partition).ncp(Penalty.of(table.attributes)) / partition.sizes
+    codes = clustering.codes_of(table.attributes, np.arange(table.rows, dtype=np.uint32))
+    loss = clustering.GroupBoxes.of(codes, partition).ncp(clustering.Penalty.of(table.attributes)) / partition.sizes
     order = np.argsort(-loss, kind="stable")
     chosen = np.zeros(partition.count, np.bool_)
     chosen[order[np.cumsum(partition.sizes[order]) <= share * len(partition.order)]] = True

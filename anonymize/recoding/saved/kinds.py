@@ -27,8 +27,7 @@ from anonymize.recoding.saved.recoder import Contents, refusal, saved_columns
 from anonymize.recoding.spans import Spans, Tails
 from anonymize.records import dataclass
 from anonymize.spec import Intervals, NumberBands, QuasiIdentifier, Spec
-from anonymize.table import Attribute, Table
-from anonymize.table.encode import LARGEST
+from anonymize.table import Attribute, Table, encode
 
 # --- a tree of cuts ---------------------------------------------------------------------------------------------------
 # A multidimensional recoding, saved: a tree whose cuts part the values of each attribute into segments.
@@ -207,10 +206,10 @@ def _band_ends(
     value itself."""
     if not 1 <= level <= len(levels):
         return values.tolist(), values.tolist()
-    bounds = np.array([-LARGEST, *levels[level - 1], LARGEST])
+    bounds = np.array([-encode.LARGEST, *levels[level - 1], encode.LARGEST])
     place = np.searchsorted(bounds[1:-1], values, side="right")
     lows, ends = bounds[place], bounds[place + 1]
-    highs = np.where(ends < LARGEST, np.ceil(ends) - 1 if whole else np.nextafter(ends, -np.inf), ends)
+    highs = np.where(ends < encode.LARGEST, np.ceil(ends) - 1 if whole else np.nextafter(ends, -np.inf), ends)
     return lows.tolist(), highs.tolist()
 
 

@@ -31,8 +31,7 @@ from anonymize.recoding.saved.attributes import MISSING, Places, places
 from anonymize.records import dataclass
 from anonymize.spec import POINT, Spec
 from anonymize.spec.columns import WITHHELD
-from anonymize.table import Table
-from anonymize.table.encode import DistinctValues
+from anonymize.table import Table, encode
 
 # --- saving -----------------------------------------------------------------------------------------------------------
 # From what an algorithm found to a saved recoding: what differs between kinds, and the refusal to save one.
@@ -172,7 +171,7 @@ class _Fate:
     entry: Ints
 
 
-def recoder(saved: Saved, columns: Mapping[str, DistinctValues]) -> Recoded:
+def recoder(saved: Saved, columns: Mapping[str, encode.DistinctValues]) -> Recoded:
     """Recodes rows, given as the columns (rows,) of all quasi-identifiers of the recoding, by name.
 
     Raises SpecError for numbers of the recoding that do not fit together, or fit into no array: nobody but who damaged
@@ -187,7 +186,7 @@ def recoder(saved: Saved, columns: Mapping[str, DistinctValues]) -> Recoded:
 @dataclass(frozen=True)
 class _Application:
     saved: Saved
-    columns: Mapping[str, DistinctValues]
+    columns: Mapping[str, encode.DistinctValues]
 
     @cached_property
     def rows(self) -> int:
