@@ -92,7 +92,7 @@ def _audited(request: Audit, records: OutputFile | None) -> AuditResult:
 def _is_private(request: Audit, facts: AuditFacts) -> bool:
     """Whether the report tells more than the table and the spec do: of a spec's own input, and where it is measured
     with what is not published (whom rows are about, a population, a link, the figures of an earlier report)."""
-    further = (request.unit_from, request.link, request.further.population, request.against.baseline)
+    further = (request.original, request.unit_from, request.link, request.further.population, request.against.baseline)
     populations = any(each.population is not None for each in facts.requirements)
     return is_input(request, facts.table.spec) or populations or any(each is not None for each in further)
 
@@ -112,12 +112,13 @@ def _measured(request: Audit, spec: Spec, manifest: Manifest, records: OutputFil
         if manifest.synthetic is not None:
             return _invented(table, manifest)
         requirements, checks = checks_asked(table.spec, grouped=detached is not None)
-        measured = table.measured(checks, request.threshold)
+        original = stack.enter_context(table.original(request.original, request.spec or spec))
+        measured = table.measured(checks, request.threshold, original=original)
         risk = deeper(table, request.further, request.threshold, records)
         methods = {name: each.method for name, each in manifest.changed.items()}
         verdict = with_changed(measured, table.spec.quasi_identifiers, methods)
         verdict = with_differential(verdict, table.spec, None)
-        verdict = replace(verdict, passing=table.passing(request.original, request.spec or spec))
+        verdict = replace(verdict, passing=table.passing(original))
         facts = AuditFacts(table, requirements, verdict, risk, remarks=manifest.remarks)
         if request.against.previous is not None:
             alone = table.spec.model_copy(update={"unit": None, "sampling_weight": None})

@@ -176,6 +176,7 @@ def test_a_name_that_is_misspelt_has_a_nearest_one(says: str, call: Any) -> None
         ("`threshold`", lambda: anonymize.audit(PEOPLE, SPEC, threshold=3)),
         ("`no_regress=True`: needs a `baseline`", lambda: anonymize.audit(PEOPLE, SPEC, no_regress=True)),
         ("`unit_from`", lambda: anonymize.audit(PEOPLE, SPEC, link="link.json")),
+        ("`subsets`: a number", lambda: anonymize.audit(PEOPLE, SPEC, subsets="auto")),  # type: ignore[arg-type]
         ("`max_excess`", lambda: anonymize.attack(PEOPLE, SPEC, PEOPLE, max_excess=3)),
         (
             "`public=True`: a release with a `seed`",

@@ -295,7 +295,9 @@ class ModelAttacker:
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
-        """A success for each sensitive attribute."""
+        """A success for each sensitive attribute; none without quasi-identifiers."""
+        if not scene.sizes:
+            return []
         release = scene.release
         classes = scene.drawn(len(release.first), ModelAttacker.ID, CLASSES)
         bins = [PartedColumn.of(scene, column) for column in range(len(scene.sizes))]

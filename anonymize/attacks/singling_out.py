@@ -65,7 +65,9 @@ class Univariate:
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
-        """One success for all columns."""
+        """One success for all columns; none where no column gives a condition."""
+        if not scene.sizes and not scene.sensitive:
+            return []
 
         def count(people: TargetPeople) -> Ints:
             return np.concatenate([*_spans(scene, people), *_values(scene, people)])

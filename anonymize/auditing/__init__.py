@@ -144,8 +144,10 @@ class Audited:
         threshold: float,
         frame: pl.LazyFrame | None = None,
         columns: Sequence[str] | None = None,
+        original: Source | None = None,
     ) -> Verdict:
-        """The verdict on the rows as they are; or on `frame`, the same rows with other `columns` to be found by."""
+        """The verdict on the rows as they are; or on `frame`, the same rows with other `columns` to be found by.
+        `original`: the table that they were made of, in which rare values are counted."""
         if self.buckets is not None:
             normalize = self.spec.input.normalize
             reading = Reading(self.buckets.name, self.missing.texts, self.missing.null, threshold, normalize)
@@ -174,7 +176,8 @@ class Audited:
             )
         if frame is not None:
             return verdict
-        verdict = measure_codes(verdict, self.frame, self.spec, declared(self.spec, self.columns_of, None))
+        before = None if original is None else original.scan()
+        verdict = measure_codes(verdict, self.frame, self.spec, declared(self.spec, self.columns_of, before))
         return self._passing.with_combinations(verdict)
 
     @property
@@ -183,19 +186,27 @@ class Audited:
         columns = {name: self.columns_of.get(name, [name]) for name in self.spec.exact}
         return frozenset(each for own in columns.values() for each in own)
 
-    def passing(self, original: str | Path | None = None, own: Spec | None = None) -> PassingFigures:
+    @contextmanager
+    def original(self, path: str | Path | None, own: Spec | None = None) -> Iterator[Source | None]:
+        """The table at `path` that this one was made of, None without a path. `own`: how it is read. Raises DataError
+        where it lacks a quasi-identifier."""
+        if path is None:
+            yield None
+            return
+        with Source.open(self.spec if own is None else own, path) as source:
+            refuse_lacking(self.spec.quasi_identifiers, source.columns, source.name, self.spec.quasi_identifiers)
+            source.check()
+            yield source
+
+    def passing(self, original: Source | None = None) -> PassingFigures:
         """What the columns that pass through give away; without a spec, these are all that no option names. `original`:
-        the table in which they are compared with the quasi-identifiers, None: they are not. `own`: how it is read."""
+        the table in which they are compared with the quasi-identifiers, None: they are not."""
         figures = replace(self._passing, strange=not self.declared).measured()
         if original is None:
             return figures
-        with Source.open(self.spec if own is None else own, original) as other:
-            needed = [*self.spec.quasi_identifiers, *figures.columns]
-            refuse_lacking(needed, other.columns, other.name, needed)
-            other.check()
-            derivations = derived(
-                other.scan(), other.rows or 0, self.spec, self.spec.missing(other.format), figures.columns
-            )
+        refuse_lacking(figures.columns, original.columns, original.name, figures.columns)
+        missing = self.spec.missing(original.format)
+        derivations = derived(original.scan(), original.rows or 0, self.spec, missing, figures.columns)
         return replace(figures, derived=derivations)
 
     @property

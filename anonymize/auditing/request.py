@@ -49,13 +49,15 @@ class Deeper:
     population: str | Path | None = None
 
     def check(self) -> None:
-        """Raises UsageError for a number that is not a fraction."""
+        """Raises UsageError for what is no fraction, number of rows or of columns, or set of terms."""
         if self.fraction is not None and not 0 < self.fraction <= 1:
             raise UsageError("--sampling-fraction: must be above 0 and at most 1")
         if any(each < 1 for each in self.risky_cells):
             raise UsageError("--risky-cells: numbers of rows, from 1")
         if self.risky_cells and self.subsets is None:
             raise UsageError("--risky-cells: needs --subsets, whose cells they are")
+        if not isinstance(self.subsets, int | None):
+            raise UsageError("--subsets: a number of quasi-identifiers, 0 for as many as are feasible")
         if self.log_linear not in (None, *TERMS):
             raise UsageError(f"--log-linear: must be one of {', '.join(TERMS)}")
 

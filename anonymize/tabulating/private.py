@@ -44,7 +44,7 @@ al., Boosting the accuracy of differentially private histograms through consiste
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -198,11 +198,6 @@ class PrivateRun:
         """By how much a measure differs, in L2, with one individual more."""
         return float(self.rows * (1 if is_count(name) else SUM_STEPS // 2))
 
-    @cached_property
-    def whole_sums(self) -> dict[str | None, dict[tuple[str, ...], dict[int, int]]]:
-        """By column, the sums of all its tables in units of their last decimal, once one of them was asked for."""
-        return {}
-
     def digits(self, margins: Sequence[float | None]) -> int | None:
         """The decimals of shares or means: those of the spec, or as many as their margins leave."""
         return supported(margins) if self.tabulate.digits is None else self.tabulate.digits
@@ -332,21 +327,23 @@ def _drawn(
 
 def _called(name: str) -> str:
     """What a manifest calls a measure."""
-    if name == COUNTS:
-        return "rows"
-    return name.replace(HAVING, " present") if name.endswith(HAVING) else sums_called(name)
+    if name.endswith(HAVING):
+        return name.replace(HAVING, " present")
+    return "rows" if name == COUNTS else sums_called(name)
 
 
 def _tables(own: PrivateRun, measures: Mapping[str, NoisyMeasure]) -> tuple[ShownTable, ...]:
     finest = Finest.of(own.grid, own.groups(COUNTS))
     counts = finest.whole(measures[COUNTS].values, whole_counts) if COUNTS in measures else {}
+    parts = {name: (own.bounds[name], measures[name], measures[f"{name}{HAVING}"]) for name in own.bounds}
+    summed = {str(each.column) for each in own.tabulate.tables if each.measure == "sum"}
+    sums = {name: _sums(own, name, *parts[name]) for name in summed}
     tables = []
     for each in own.tabulate.tables:
         if each.column is None:
             tables.append(_counts(own, each, counts[finest.of_table(each.by)], measures[COUNTS].noise))
         else:
-            summed = (own.bounds[each.column], measures[each.column], measures[f"{each.column}{HAVING}"])
-            tables.append((_sums if each.measure == "sum" else _means)(own, each, *summed))
+            tables.append(sums[each.column](each) if each.measure == "sum" else _means(own, each, *parts[each.column]))
     return tuple(tables)
 
 
@@ -365,21 +362,23 @@ def _counts(own: PrivateRun, measured: TabulatedMeasure, counts: dict[int, int],
 
 
 def _sums(
-    own: PrivateRun, measured: TabulatedMeasure, bounds: PublicBounds, away: NoisyMeasure, having: NoisyMeasure
-) -> ShownTable:
-    """A table of sums: how far people are from the middle of the bounds, and as many middles as there are people.
-    Rounded, totals are still the sums of their parts."""
-    noise, cells = math.hypot(away.noise * bounds.step, bounds.middle * having.noise), own.grid.cells(measured.by)
-    margins = [_rounded(Z_95 * noise, 3)] * cells.size
-    digits = supported(margins)
-    scale = 10 ** (digits or 0)
-    units = (away.values.value * bounds.step + having.values.value * bounds.middle) * float(scale)
-    finest = Finest.of(own.grid, own.groups(str(measured.column)))
-    if measured.column not in own.whole_sums:
-        own.whole_sums[measured.column] = finest.whole(ConsistentValues(away.values.cells, units), whole_sums)
-    whole = own.whole_sums[measured.column][finest.of_table(measured.by)]
-    sums = [rounded(whole[cell] / scale, digits or 0) for cell in cells.ravel().tolist()]
-    return ShownTable(measured, sums, noise_sd=_rounded(noise, 6), margins=margins, digits=digits)
+    own: PrivateRun, column: str, bounds: PublicBounds, away: NoisyMeasure, having: NoisyMeasure
+) -> Callable[[TabulatedMeasure], ShownTable]:
+    """What makes the tables of sums of a column: how far people are from the middle of the bounds, and as many middles
+    as there are people. Rounded, once for all tables, totals are still the sums of their parts."""
+    noise = math.hypot(away.noise * bounds.step, bounds.middle * having.noise)
+    margin = _rounded(Z_95 * noise, 3)
+    digits = supported([margin]) or 0
+    units = (away.values.value * bounds.step + having.values.value * bounds.middle) * float(10**digits)
+    finest = Finest.of(own.grid, own.groups(column))
+    whole = finest.whole(ConsistentValues(away.values.cells, units), whole_sums)
+
+    def shown(measured: TabulatedMeasure) -> ShownTable:
+        cells = own.grid.cells(measured.by).ravel().tolist()
+        sums = [rounded(whole[finest.of_table(measured.by)][cell] / 10**digits, digits) for cell in cells]
+        return ShownTable(measured, sums, noise_sd=_rounded(noise, 6), margins=[margin] * len(sums), digits=digits)
+
+    return shown
 
 
 def _means(

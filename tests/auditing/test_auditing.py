@@ -67,6 +67,23 @@ def test_what_no_option_names_passes_through(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("shown", "verdicts"), [("cook", [True, True]), ("monk", [True, False])])
+def test_rare_values_and_their_levels_are_judged_by_the_original(
+    tmp_path: Path, shown: str, verdicts: list[bool]
+) -> None:
+    (tmp_path / "t.csv").write_text("job\n" + "cook\n" * 5 + "monk\n" * 2)
+    (tmp_path / "r.csv").write_text(f"job\n{shown}\n{shown}\nOther\nOther\n")
+    job = {"hierarchy": {"rare": {"below": 5}}, "levels": {"max": 1}}
+    spec = made(quasi_identifiers={"job": job}, sensitive=[])
+    without = audited(spec, tmp_path / "r.csv", k=2)
+    assert without["privacy"]["satisfied"] is None
+    assert not without["private"]
+    report = audited(spec, tmp_path / "r.csv", k=2, original=tmp_path / "t.csv")
+    judged = {each["model"]: each["satisfied"] for each in report["privacy"]["models"]}
+    assert [judged["levels"], judged["rare"]] == verdicts
+    assert report["private"]
+
+
 @pytest.mark.parametrize("table", ["age,job,ill\n20,cook,flu\n", "age_low,age_high,job,ill\n20,20,cook,flu\n"])
 def test_a_population_is_matched_with_the_columns_that_show_an_attribute(tmp_path: Path, table: str) -> None:
     """A risk that names no population takes the one at hand; other models have none."""

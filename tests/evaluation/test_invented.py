@@ -211,6 +211,16 @@ def test_without_control_the_report_says_what_its_figures_are_of(folder: Path) -
     assert any("is true of everybody" in each for each in report["warnings"])
 
 
+def test_columns_that_nobody_knows_and_nobody_asks_for_give_no_condition(folder: Path) -> None:
+    spec = (folder / "spec.yaml").read_text()
+    known = spec[spec.index("quasi_identifiers") : spec.index("domains")]
+    (folder / "spec.yaml").write_text(
+        spec.replace(known, "insensitive: [age, sex, ill]\nsynthesize: {method: independent}\n")
+    )
+    block = attacked(folder)["attacks"]
+    assert {"singling-out-univariate", "inference-model"} <= {*block["left_out"]}
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
