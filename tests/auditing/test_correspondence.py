@@ -54,7 +54,7 @@ def test_the_same_release_again_leaves_no_newcomer(tmp_path: Path) -> None:
 def test_releases_of_too_many_classes_are_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, measures: bool
 ) -> None:
-    monkeypatch.setattr("anonymize.auditing.series.MOST_PAIRS", most)
+    monkeypatch.setattr("anonymize.auditing.previous.MOST_PAIRS", most)
     rows = ["France,flu"] * 3 + ["Chile,flu"] * 2
     assert (measured(tmp_path, rows, rows) != Correspondence(None, None)) is measures
 
