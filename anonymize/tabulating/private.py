@@ -373,12 +373,12 @@ def _sums(
     finest = Finest.of(own.grid, own.groups(column))
     whole = finest.whole(ConsistentValues(away.values.cells, units), whole_sums)
 
-    def shown(measured: TabulatedMeasure) -> ShownTable:
+    def table(measured: TabulatedMeasure) -> ShownTable:
         cells = own.grid.cells(measured.by).ravel().tolist()
         sums = [rounded(whole[finest.of_table(measured.by)][cell] / 10**digits, digits) for cell in cells]
         return ShownTable(measured, sums, noise_sd=_rounded(noise, 6), margins=[margin] * len(sums), digits=digits)
 
-    return shown
+    return table
 
 
 def _means(
