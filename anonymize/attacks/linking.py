@@ -229,7 +229,8 @@ class Linkability:
 
 
 def covered(release: ShownRows, pairs: Any, class_of: Ints | None) -> CoveredPeople:
-    """By sparse `pairs` (people, classes); `class_of` (people,): the class of each, None where that is not known."""
+    """The people whom classes cover, by sparse `pairs` (people, classes); `class_of` (people,): the class of
+    each, None where that is not known."""
     who = np.repeat(np.arange(pairs.shape[0]), np.diff(pairs.indptr))
     return CoveredPeople.of(pairs.shape[0], (who, pairs.indices), release.sizes, release.density, class_of)
 

@@ -163,7 +163,8 @@ class _Column:
 
 @dataclass(frozen=True)
 class _ShownShares:
-    """`shares` (n, bins): how the rows that show each text lie over bins; `of_class` (classes,): its text."""
+    """`shares` (n, bins): how the rows that show each text lie over bins; `of_class` (classes,): the text of
+    each class."""
 
     shares: Floats
     of_class: Integers

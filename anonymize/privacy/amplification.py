@@ -12,14 +12,14 @@ one attribute: several attributes that depend on each other, several rows of one
 same rows amplify more.
 
 Formula: gamma < rho2 (1 - rho1) / (rho1 (1 - rho2)), where gamma is the largest amplification by the distortion P: the
-largest P(v | u) / P(v | u') over released values v and possible true values u, u'. Where a value of d is kept with
-probability p, and becomes each other one with q = (1 - p) / (d - 1), gamma is p / q. Measured: gamma rho1 / (1 - rho1 +
-gamma rho1), which rho2 has to exceed; 1 where p is 1. Equality is not enough.
+largest P(v | u) / P(v | u') over released values v and possible true values u, u'. Where one of d values is kept
+with probability p, and becomes each other one with q = (1 - p) / (d - 1), gamma is p / q. Measured: gamma rho1 / (1 -
+rho1 + gamma rho1), which rho2 has to exceed; 1 where p is 1. Equality is not enough.
 
 Parameters: `rho1`, `rho2` (probabilities, above 0 and below 1; rho1 below rho2).
 
-Monotone: not defined; it is not a property of equivalence classes. For distorted values alone: the p of the sensitive
-attribute is then so small that gamma is below the bound. Quasi-identifiers do not count, distorted or not.
+Monotone: not defined; it is not a property of equivalence classes. It is for distorted values alone: the p of the
+sensitive attribute is chosen so small that gamma is below the bound. Quasi-identifiers do not count, distorted or not.
 
 Missing values: a missing sensitive value is a value like any other.
 

@@ -65,8 +65,8 @@ class StateRecord:
 
 
 def check_last(state: SeriesState, path: Path) -> None:
-    """Raises UsageError where a record next to the state, or next to a link of its releases, is of a later
-    state or of a release that it does not know."""
+    """Raises UsageError where a record next to the state, or in a link of its releases, is of a later state or of a
+    release that it does not know."""
     known = {*state.chains, *state.undone}
     for file, record in _records(state, path):
         if record.series != state.chains[0]:

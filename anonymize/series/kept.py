@@ -156,7 +156,8 @@ def cells_of(spec: Spec, source: Source) -> pl.DataFrame:
 def next_rows(
     cells: pl.DataFrame, person: pl.Series, released: Bools, number: int, departed: pl.DataFrame | None
 ) -> pl.DataFrame:
-    """The rows that are `released` (rows,) at release `number`. The last of the `cells` are of who has `departed`."""
+    """The rows that are `released` (rows,) at release `number`. The last of the `cells` are of people who
+    have `departed`."""
     row_numbers = pl.int_range(cells.height, dtype=pl.UInt32, eager=True).alias("row")
     number_of = pl.repeat(number, cells.height, dtype=pl.UInt32, eager=True).alias("release")
     frame = pl.DataFrame([person.alias("person"), number_of, row_numbers]).hstack(cells)

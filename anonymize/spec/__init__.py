@@ -1,12 +1,13 @@
 """The spec: what a table's columns are, and what a release of it has to meet. Read from YAML, validated once."""
 
-from anonymize.spec.base import Place
-from anonymize.spec.blocks import Condition, Output, Workload
+from anonymize.spec.base import KeyPath, Place
+from anonymize.spec.blocks import Condition, Input, Output, Workload
 from anonymize.spec.columns import QuasiIdentifier, Role, Rule, RuleRange, Sensitive
 from anonymize.spec.hierarchy import (
     Codes,
     Dates,
     Flat,
+    HierarchySource,
     Intervals,
     Mask,
     NumberBands,
@@ -16,7 +17,7 @@ from anonymize.spec.hierarchy import (
     Zip3,
 )
 from anonymize.spec.load import load, make
-from anonymize.spec.model import FEWEST, Privacy, Spec
+from anonymize.spec.model import FEWEST, ModelEntry, Privacy, Spec
 from anonymize.spec.notation import POINT, UNKNOWN, Missing, Notation, remarks
 from anonymize.spec.override import override, require, resolve
 
@@ -28,9 +29,13 @@ __all__ = [
     "Condition",
     "Dates",
     "Flat",
+    "HierarchySource",
+    "Input",
     "Intervals",
+    "KeyPath",
     "Mask",
     "Missing",
+    "ModelEntry",
     "Notation",
     "NumberBands",
     "Output",

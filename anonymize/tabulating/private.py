@@ -92,9 +92,8 @@ def _column(spec: Spec, total: str, attribute: Attribute) -> GroupedColumn:
     leaf = leaves_of(attribute.domain, domain.codes, domain.size - 1 if domain.missing else -1)
     broken = leaves_of(attribute.domain, lambda values: fractions(values).astype(np.int64), 0) > 0
     domain.check(leaf[attribute.codes], broken[attribute.codes])
-    ends = [(*path, total) for path in _paths(spec, attribute, domain)]
-    if domain.missing:
-        ends.append((spec.input.missing_text, total))
+    missing = [(spec.input.missing_text,)] if domain.missing else []
+    ends = [(*path, total) for path in (*_paths(spec, attribute, domain), *missing)]
     return GroupedColumn.of_paths(attribute.name, ends, leaf[attribute.codes])
 
 
@@ -374,8 +373,8 @@ def _sums(
     whole = finest.whole(ConsistentValues(away.values.cells, units), whole_sums)
 
     def table(measured: TabulatedMeasure) -> ShownTable:
-        cells = own.grid.cells(measured.by).ravel().tolist()
-        sums = [rounded(whole[finest.of_table(measured.by)][cell] / 10**digits, digits) for cell in cells]
+        cells, values = own.grid.cells(measured.by).ravel().tolist(), whole[finest.of_table(measured.by)]
+        sums = [rounded(values[cell] / 10**digits, digits) for cell in cells]
         return ShownTable(measured, sums, noise_sd=_rounded(noise, 6), margins=[margin] * len(sums), digits=digits)
 
     return table

@@ -292,7 +292,7 @@ class _Draws:
 
     def _rules(self, given: _Key, targets: Sequence[str]) -> dict[str, Rules]:
         """The rules by which each column may follow from others, of those of which any is left: by rows, then by whole
-        groups, which say nothing of a few large groups in addition."""
+        groups, which say nothing of the few large groups that there may be as well."""
         left: dict[str, Rules] = {}
         large = 0.0
         for target, rows in zip(targets, self.rows.figures(given, targets, FEWEST), strict=True):

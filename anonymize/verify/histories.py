@@ -132,7 +132,8 @@ def _kept(pasts: pl.DataFrame, signatures: Sequence[pl.DataFrame]) -> tuple[int,
     names = [name for name in pasts.columns if name != "people"]
     rows = pasts.with_row_index("trajectory")
     classes = (rows.select("trajectory", pl.col(name).alias("class")).drop_nulls() for name in names)
-    parts = [own.join(each, on="class") for own, each in zip(classes, signatures, strict=True)]
+    joined = (own.join(each, on="class") for own, each in zip(classes, signatures, strict=True))
+    parts = [each.select("trajectory", "value") for each in joined]
     times = pl.concat(parts).group_by("trajectory", "value").len("times")
     there = rows.select("trajectory", "people", there=pl.sum_horizontal(pl.col(names).is_not_null()))
     by_trajectory = there.join(times, on="trajectory", how="left").group_by("trajectory")

@@ -125,6 +125,11 @@ class Listed(LevelReader):
             runs.append([(first, stop - 1) for first, stop in zip(starts, [*starts[1:], len(above)], strict=True)])
         return runs
 
+    @cached_property
+    def ends(self) -> list[tuple[frozenset[int], frozenset[int]]]:
+        """(levels,) the first leaves of the nodes of a level, and the last ones."""
+        return [(frozenset(first for first, _ in runs), frozenset(last for _, last in runs)) for runs in self.runs]
+
     def extent(self, members: Sequence[str], positions: tuple[int, int] | None = None) -> Extent:
         """A label that several nodes have is read as the widest of them."""
         if positions is not None:
@@ -145,8 +150,7 @@ class Listed(LevelReader):
             return Extent((self.height, self.height), (0, 0))
         if not 0 <= first <= last < len(self.paths):
             return UNKNOWN
-        starts_and_stops = [tuple(zip(*runs, strict=True)) for runs in self.runs]
-        whole = (level for level, (starts, stops) in enumerate(starts_and_stops) if first in starts and last in stops)
+        whole = (level for level, (starts, stops) in enumerate(self.ends) if first in starts and last in stops)
         level, above = max(whole, default=0), self._above(first, last)
         return Extent((level, level), (above, above))
 

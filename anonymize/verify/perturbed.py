@@ -189,8 +189,10 @@ def _newton(changes: Sequence[int], variance: float | None) -> list[float]:
 def _tilted(changes: Sequence[int], a: float, b: float) -> tuple[list[float], float]:
     """exp(a x + b x^2), normed, and the logarithm of the norm."""
     exponents = [a * change + b * change * change for change in changes]
-    weights = [exp(each - max(exponents)) for each in exponents]
-    return [weight / sum(weights) for weight in weights], max(exponents) + log(sum(weights))
+    largest = max(exponents)
+    weights = [exp(each - largest) for each in exponents]
+    norm = sum(weights)
+    return [weight / norm for weight in weights], largest + log(norm)
 
 
 # --- differential privacy ---------------------------------------------------------------------------------------------

@@ -68,13 +68,14 @@ def risk(sizes: pl.Series, threshold: float, own: pl.Series | None = None) -> Fi
     size. `own`: where a missing cell matches anything, a class's rows; `sizes` are those compatible with them.
 
     Without a population the journalist, who does not know it, is assumed to be as well off. The marketer's is the share
-    of rows that are expected to be linked correctly, which is the mean of the prosecutor's: classes / rows.
+    of rows that are expected to be linked correctly, which is the mean of the prosecutor's: classes / rows, or with
+    `own` the mean of 1 / `sizes` over the rows.
     """
-    exactly, own = (float(len(sizes)), sizes) if own is None else (math.fsum(own / sizes), own)
+    linked, own = (float(len(sizes)), sizes) if own is None else (math.fsum(own / sizes), own)
     rows = int(own.sum())
     if not rows:
         return dict.fromkeys(WORSE, 0) | {GIVEN: threshold}
-    highest, mean = 1 / whole(sizes.min()), exactly / rows
+    highest, mean = 1 / whole(sizes.min()), linked / rows
     return {
         "prosecutor_max": highest,
         "prosecutor_mean": mean,

@@ -77,8 +77,8 @@ def positions(words: Words) -> Ints:
 
 
 def ranks(values: NDArray[Any], thresholds: NDArray[Any]) -> Ints:
-    """(items,) how many of the ascending thresholds are at or below each value; codes below the items are looked up
-    once."""
+    """(items,) how many of the ascending thresholds are at or below each value; whole numbers below the number of
+    items are looked up once each."""
     if np.issubdtype(values.dtype, np.integer) and len(values) and values.min() >= 0 and values.max() < len(values):
         every = np.searchsorted(thresholds, np.arange(values.max() + 1), "right").astype(np.int64)
         return np.asarray(every.take(values))
