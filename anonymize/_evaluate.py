@@ -196,7 +196,7 @@ def _manifest(request: Evaluate) -> Manifest:
     if manifest.synthetic is None:
         manifest.check_read([*spec.quasi_identifiers, *spec.sensitive, *spec.workload.target_names], "measured")
     manifest.check_method(request.method, grouped=request.st is not None or request.group is not None)
-    if not manifest.spans:
+    if not manifest.spans or not spec.quasi_identifiers:
         needing_classes = {
             "--models": request.models is not None and manifest.synthetic is None,
             "--tree": request.tree is not None,

@@ -50,7 +50,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "recode": ("release:recode", "Apply a saved recoding to new rows."),
         "series": ("series:series", "Show a series of releases, undo the last one, forget a person."),
         "budget": ("series:budget", "Show what releases about the same people have spent together."),
-        "reconstruct": ("attack:reconstruct", "Estimate the original distribution from a randomized table."),
+        "reconstruct": ("attack:reconstruct", "Estimate the original distribution from a distorted table."),
     },
     "Prepare": {
         "init": ("init:init", "Profile a table and write a first spec for it."),

@@ -433,9 +433,11 @@ def test_numbers_are_written_as_they_were_read(call: Call, folder: Path, separat
 
 
 def test_evaluate_of_suppressed_cells_needs_no_quasi_identifiers(call: Call, folder: Path) -> None:
-    text = "version: 1\ninput: {path: table.csv}\ninsensitive: [zip]\nothers: drop\n"
+    text = "version: 1\ninput: {path: table.csv}\ninsensitive: [zip, job]\nothers: drop\nworkload: {targets: [job]}\n"
     released(call, folder, text + "treatments: [{method: suppress, columns: [zip], k: 2}]\n", "perturb")
     assert call("evaluate", "spec.yaml", "out.csv").code == 0
+    refused = call("evaluate", "spec.yaml", "out.csv", "--models")
+    assert refused.code == 2 and "--models: needs a release with equivalence classes" in refused.err
 
 
 def test_evaluate_says_what_is_left_of_the_numbers(call: Call, folder: Path) -> None:
