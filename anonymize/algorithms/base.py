@@ -342,15 +342,16 @@ Kind = TypeVar("Kind")
 
 
 class Registry(UserDict[str, Kind]):
-    """ID -> what has it, in the order in which they are given: ID -> name of a module of the `package`, or of a member
-    of one, as `pkgutil.resolve_name` reads it. All are of one kind: they have the same members."""
+    """ID -> what has it, in the order in which they are given: ID -> name of a module of the `package`, `module:member`
+    for what is in one, or the thing itself. All are of one kind: they have the same members."""
 
-    def __init__(self, package: str, names: Mapping[str, str]) -> None:
+    def __init__(self, package: str, names: Mapping[str, str | Kind]) -> None:
         self._package = package
         super().__init__(cast("Mapping[str, Kind]", names))
 
     def __getitem__(self, name: str) -> Kind:
         entry = self.data[name]
         if isinstance(entry, str):
-            entry = self.data[name] = resolve_name(f"{self._package}.{entry}")
+            module, _, member = entry.partition(":")
+            entry = self.data[name] = resolve_name(f"{self._package}.{module}:{member}")
         return entry

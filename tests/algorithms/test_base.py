@@ -245,6 +245,15 @@ def test_one_is_taken_without_the_others() -> None:
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout == b"['mondrian']\n"
 
 
+def test_what_a_module_lacks_is_named_where_it_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lacking").mkdir()
+    (tmp_path / "lacking" / "__init__.py").touch()
+    (tmp_path / "lacking" / "module.py").write_text("import a_package_that_is_not_installed\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="a_package_that_is_not_installed"):
+        Registry("lacking", {"any": "module"})["any"]
+
+
 def test_a_registry_is_a_mapping_that_takes_more() -> None:
     registry: Registry[Algorithm] = Registry("anonymize.algorithms", {"tds": "tds"})
     registry["toy"] = mondrian

@@ -356,7 +356,7 @@ def _region(domain: Domain, low: Integers, high: Integers) -> tuple[Ints, Ints]:
 
 __all__ = ["BY_TARGET", "RULES", "CutRule", "Selecting"]
 
-_OF_TARGETS = {"infogain": "supervised.InfoGain", "lsd": "supervised.LeastSquares", "mixed": "supervised.Mixed"}
+_OF_TARGETS = {"infogain": "supervised:InfoGain", "lsd": "supervised:LeastSquares", "mixed": "supervised:Mixed"}
 
 BY_TARGET: Registry[Any] = Registry(__name__, _OF_TARGETS)
 """The rules that look at the targets of the workload, subclasses of `ByTarget`."""
@@ -364,11 +364,11 @@ BY_TARGET: Registry[Any] = Registry(__name__, _OF_TARGETS)
 RULES: Registry[type[CutRule]] = Registry(
     __name__,
     {
-        "rate": "unsupervised.Rate",
-        "widest": "unsupervised.Widest",
-        "entropy": "unsupervised.Entropy",
-        "ncp": "unsupervised.Ncp",
+        "rate": "unsupervised:Rate",
+        "widest": "unsupervised:Widest",
+        "entropy": "unsupervised:Entropy",
+        "ncp": "unsupervised:Ncp",
         **_OF_TARGETS,
-        Selecting.ID: "Selecting",
+        Selecting.ID: Selecting,
     },
 )
