@@ -290,6 +290,7 @@ def report_files(
     """
     for path in paths:
         kind_of(path)
+    _refuse_twice(paths)
     _check_free(paths, inputs, force=force)
     with ExitStack() as stack:
         outputs = [stack.enter_context(OutputFile(path, force=force)) for path in paths]
@@ -313,16 +314,15 @@ def private_files(
     """
     _check_private(paths)
     _refuse_twice([*reports, *paths.values()])
-    _check_free([*paths.values()], inputs, force=force)
+    _check_free(paths.values(), inputs, force=force)
     with ExitStack() as stack:
         yield {
             option: stack.enter_context(OutputFile(path, force=force, private=True)) for option, path in paths.items()
         }
 
 
-def _check_free(paths: Sequence[str], inputs: Iterable[object], *, force: bool) -> None:
-    """Raises UsageError for files that are one, that the run reads, or that exist where they are not replaced."""
-    _refuse_twice(paths)
+def _check_free(paths: Iterable[str], inputs: Iterable[object], *, force: bool) -> None:
+    """Raises UsageError for files that the run reads, or that exist where they are not replaced."""
     _refuse_overwriting(paths, [each for each in inputs if each not in (None, "-")], "is read by this run")
     if not force:
         write.refuse_existing(paths)

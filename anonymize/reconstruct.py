@@ -231,7 +231,7 @@ def _undone(seen: pl.DataFrame, channels: Sequence[dict[str, Any]], about: About
     missing, and stay as they are. `seen`: the rows of each combination of the columns and the parts.
 
     With R the matrix and c the counts of a part, the counts before are R^-T c. Given the original, c varies as so many
-    draws from the rows of R; `about` the population, the original does as a sample in addition.
+    draws from the rows of R; `about` the population, the original itself varies as a sample as well.
     """
     names = list(channels[0]["columns"])
     sums: dict[tuple[str, ...], Floats] = {tuple(value): np.zeros(2) for each in channels for value in each["values"]}

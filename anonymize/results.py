@@ -52,9 +52,11 @@ def table_of(data: Frame | str | os.PathLike[str] | None, *, shared: bool = Fals
     frame = polars_of(data)
     with ExitStack() as stack:
         write = partial(frame.write_ipc, compression="uncompressed")
-        held = stack.enter_context(files.folder()) / "frame.arrow" if shared else spooled(write)
         if shared:
+            held = stack.enter_context(files.folder()) / "frame.arrow"
             write(held)
+        else:
+            held = spooled(write)
         stack.callback(files.remove, held)
         try:
             yield str(held)

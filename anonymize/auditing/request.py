@@ -49,7 +49,7 @@ class Deeper:
     population: str | Path | None = None
 
     def check(self) -> None:
-        """Raises UsageError for what is no fraction, number of rows or of columns, or set of terms."""
+        """Raises UsageError for a fraction, numbers of rows, a number of columns, or terms that are not valid."""
         if self.fraction is not None and not 0 < self.fraction <= 1:
             raise UsageError("--sampling-fraction: must be above 0 and at most 1")
         if any(each < 1 for each in self.risky_cells):
