@@ -12,7 +12,7 @@ import numpy as np
 
 from anonymize.attacks.methods import NO_CELLS, Capabilities, Success
 from anonymize.attacks.scene import Scene, ShownRows
-from anonymize.classes import Bools, Floats, Ints, mixed_radix
+from anonymize.classes import Bools, Floats, Ints, mixed_radix, run_starts
 from anonymize.domain import LeafSets
 from anonymize.records import dataclass
 
@@ -288,7 +288,7 @@ def _outside(codes: Ints, release: ShownRows, inside: Any) -> Bools:
         points = codes[owner]
         cells = (release.cells(column).of_cells(within) for column in range(codes.shape[2]))
         covered = reduce(np.logical_and, (each.holding(points[:, :, column]) for column, each in enumerate(cells)))
-        starts = np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))
+        starts = run_starts(owner)
         left[owner[starts]] &= ~np.logical_or.reduceat(covered, starts, axis=0)
     return left
 
@@ -316,7 +316,7 @@ def _likeliest(scene: Scene, drawn: PossiblePoints, column: int, refined: bool) 
         overall = drawn.left.mean(axis=1)[keys // size]
         weight = weight * (left + overall) / (all_drawn + 1)
     order = np.lexsort((keys, -weight, keys // size))
-    starts = np.flatnonzero(np.concatenate([[True], np.diff(keys[order] // size) > 0]))
+    starts = run_starts(keys[order] // size)
     return np.asarray(keys[order][starts] % size)
 
 

@@ -17,7 +17,7 @@ from anonymize.meaning import Detached
 from anonymize.privacy import MODELS, Requirement, diversities, requirements
 from anonymize.recoding.appearance import NumberColumns
 from anonymize.records import dataclass
-from anonymize.report.passing import PassingText, derived
+from anonymize.report.passing import PassingText, derived, exact_columns
 from anonymize.spec import Missing, Spec, resolve
 from anonymize.table import kept
 from anonymize.table.kept import units_of
@@ -183,8 +183,7 @@ class Audited:
     @property
     def exact(self) -> frozenset[str]:
         """The columns whose texts are compared as they stand."""
-        columns = {name: self.columns_of.get(name, [name]) for name in self.spec.exact}
-        return frozenset(each for own in columns.values() for each in own)
+        return exact_columns(self.spec, self.columns_of)
 
     @contextmanager
     def original(self, path: str | Path | None, own: Spec | None = None) -> Iterator[Source | None]:

@@ -111,7 +111,7 @@ def risks(report: Mapping[str, Any]) -> list[Section]:
         drawn += _passing(words, block["passing"])
     for name, title in ESTIMATED.items():
         if name in block:
-            drawn.append(figures(title, block[name], wildcard=wildcard.get("sample") if name == "sample" else None))
+            drawn.append(figures(title, block[name], wildcard=wildcard.get(name)))
     if "subsets" in block:
         drawn += [_subsets(block["subsets"]), _special(block["special_uniques"])]
     return drawn

@@ -159,10 +159,14 @@ def read_table(path: Path) -> PerturbationTable:
     except (OSError, pl.exceptions.PolarsError):
         raise SpecError(Problem("cannot be read as a CSV", str(path))) from None
     names = {name.strip().lower(): name for name in frame.columns}
-    of_keys, of_probabilities = dict.fromkeys(("pcv", "ckey", "pvalue"), pl.Int64), {"i": pl.Int64, "v": pl.Int64}
-    for make, kinds in ((_of_cell_keys, of_keys), (_of_probabilities, of_probabilities | {"p": pl.Float64})):
-        if kinds.keys() <= names.keys():
-            return make(path, frame.select(pl.col(names[name]).cast(kind) for name, kind in kinds.items()))
+
+    def columns(**kinds: type[pl.DataType]) -> pl.DataFrame:
+        return frame.select(pl.col(names[name]).cast(kind) for name, kind in kinds.items())
+
+    if {"pcv", "ckey", "pvalue"} <= names.keys():
+        return _of_cell_keys(path, columns(pcv=pl.Int64, ckey=pl.Int64, pvalue=pl.Int64))
+    if {"i", "v", "p"} <= names.keys():
+        return _of_probabilities(path, columns(i=pl.Int64, v=pl.Int64, p=pl.Float64))
     raise SpecError(Problem("has neither the columns i, v, p nor pcv, ckey, pvalue", str(path)))
 
 

@@ -33,12 +33,15 @@ def reading(spec: Spec, settings: tabulation.Tabulation) -> Spec:
     def shared(name: str, keys: Iterable[str]) -> dict[str, Any]:
         return {key: getattr(definitions[name], key) for key in keys} if name in definitions else {}
 
-    groups = {name: spec.quasi_identifiers.get(name) for name in settings.grouped_by}
-    for name in (name for name, each in groups.items() if each is None):
-        own = shared(name, Sensitive.model_fields.keys() - {"missing"})
-        if not own and settings.mechanism == "dp" and spec.domain_of(name).low is not None:
-            own = {"type": "numeric"}
-        groups[name] = QuasiIdentifier.model_construct(**own)
+    groups: dict[str, QuasiIdentifier] = {}
+    for name in settings.grouped_by:
+        definition = spec.quasi_identifiers.get(name)
+        if definition is None:
+            own = shared(name, Sensitive.model_fields.keys() - {"missing"})
+            if not own and settings.mechanism == "dp" and spec.domain_of(name).low is not None:
+                own = {"type": "numeric"}
+            definition = QuasiIdentifier.model_construct(**own)
+        groups[name] = definition
     written = ("decimal", "thousands", "unit_text")
     sums = {name: Sensitive.model_construct(**shared(name, written), type="numeric") for name in settings.measured}
     update = {

@@ -58,13 +58,13 @@ from anonymize.dp.mechanisms import Spending, epsilon_of, require, rho_of, rows_
 from anonymize.errors import Caution, Problem, SpecError, counted
 from anonymize.records import dataclass
 from anonymize.spec import Spec, model
-from anonymize.spec.tabulation import Mechanism, TabulatedMeasure, Tabulation, sums_called
+from anonymize.spec.tabulation import Mechanism, TabulatedMeasure, Tabulation
 from anonymize.table import Attribute, Table
 from anonymize.table.read import all_made
 from anonymize.tabulating.cells import Floats, GroupedColumn, Ints, TableGrid
 from anonymize.tabulating.consistency import ConsistentValues, DrawnValues, Finest, whole_counts, whole_sums
 from anonymize.tabulating.counting import numbers_of, reading
-from anonymize.tabulating.suppression import COUNTS, HAVING, groups_of, is_count
+from anonymize.tabulating.suppression import COUNTS, HAVING, groups_of, is_count, measure_name
 from anonymize.tabulating.written import MARGIN, Charging, ShownTable, Tabulated, ratios, rounded, supported
 
 ID: Mechanism = "dp"
@@ -313,22 +313,16 @@ def _drawn(
     """What was drawn, as a manifest has it, and each measure."""
     spending, made, sigmas = Spending(rho), [], dict[str, float]()
     sums = {name: DrawnValues.over(own.grid, own.groups(name)) for name in own.names}
-    for left, (levels, (cells, true)) in zip(range(len(truth), 0, -1), truth.items(), strict=True):
+    for number, (levels, (cells, true)) in enumerate(truth.items()):
         sensitivity, of_column = own.sensitivity(levels.name), dict(levels.columns)
-        sigmas[levels.name] = sigma = sigma_of(spending.left / left, sensitivity)
+        sigmas[levels.name] = sigma = sigma_of(spending.left / (len(truth) - number), sensitivity)
         noisy = spending.gaussian(true, sigma, sensitivity, of=tuple(of_column))
         sums[levels.name].add(cells, noisy, sigma)
-        entry = {"measure": _called(levels.name), "levels": of_column, "sigma": sigma, "sensitivity": sensitivity}
-        made.append({**entry, "rho": spending.entries[-1].rho, "values": noisy.tolist()})
+        entry = {"measure": measure_name(levels.name), "levels": of_column}
+        spent = {"sigma": sigma, "sensitivity": sensitivity, "rho": spending.entries[-1].rho}
+        made.append({**entry, **spent, "values": noisy.tolist()})
     estimates = {name: each.estimate(own.grid, own.groups(name)) for name, each in sums.items()}
     return made, {name: NoisyMeasure(each, sigmas[name]) for name, each in estimates.items()}
-
-
-def _called(name: str) -> str:
-    """What a manifest calls a measure."""
-    if name.endswith(HAVING):
-        return name.replace(HAVING, " present")
-    return "rows" if name == COUNTS else sums_called(name)
 
 
 def _tables(own: PrivateRun, measures: Mapping[str, NoisyMeasure]) -> tuple[ShownTable, ...]:
@@ -341,8 +335,10 @@ def _tables(own: PrivateRun, measures: Mapping[str, NoisyMeasure]) -> tuple[Show
     for each in own.tabulate.tables:
         if each.column is None:
             tables.append(_counts(own, each, counts[finest.of_table(each.by)], measures[COUNTS].noise))
+        elif each.measure == "sum":
+            tables.append(sums[each.column](each))
         else:
-            tables.append(sums[each.column](each) if each.measure == "sum" else _means(own, each, *parts[each.column]))
+            tables.append(_means(own, each, *parts[each.column]))
     return tuple(tables)
 
 

@@ -51,7 +51,7 @@ import numpy as np
 from anonymize.errors import Caution, DataError, InfeasibleError, Problem, counted
 from anonymize.records import dataclass
 from anonymize.spec import Spec
-from anonymize.spec.tabulation import Mechanism, SuppressionRules, TabulatedMeasure, Tabulation
+from anonymize.spec.tabulation import Mechanism, SuppressionRules, TabulatedMeasure, Tabulation, sums_called
 from anonymize.table import Table
 from anonymize.tabulating.cells import Bools, Equations, Floats, Ints, TableGrid
 from anonymize.tabulating.counting import CellValues, count, numbers_of
@@ -84,8 +84,9 @@ def contributions(rules: SuppressionRules) -> int:
 def protection(values: CellValues, rules: SuppressionRules, minimum: int, *, counts: bool) -> Protection:
     """What the rules ask of each cell of a measure. `counts`: it is one of rows, or of individuals."""
     few = (values.contributors > 0) & (values.contributors < minimum)
-    lacking = np.maximum(rules.range / 100 * np.abs(values.value), 1.0)
-    unsafe, upper = few, np.where(few, minimum - values.contributors if counts else lacking, 0.0)
+    around = np.maximum(rules.range / 100 * np.abs(values.value), 1.0)
+    needed = minimum - values.contributors if counts else around
+    unsafe, upper = few, np.where(few, needed, 0.0)
     first, second = values.largest[:, 0], values.largest[:, 1]
     if rules.p is not None:
         lacking = rules.p / 100 * first - (values.whole - first - second)
@@ -186,6 +187,13 @@ def is_count(name: str) -> bool:
 
 HAVING = "\0having"
 """What the measure of those who have a number in a column is called by, behind the column's name; no column has it."""
+
+
+def measure_name(name: str) -> str:
+    """What the manifest of noisy tables calls a measure."""
+    if name.endswith(HAVING):
+        return name.replace(HAVING, " present")
+    return "rows" if name == COUNTS else sums_called(name)
 
 
 def groups_of(tabulate: Tabulation, name: str) -> list[tuple[str, ...]]:
@@ -306,7 +314,9 @@ def _nearly_blank(tables: Sequence[ShownTable], minimum: int) -> Iterator[Cautio
 def _check_many(grid: TableGrid, tabulate: Tabulation, minimum: int, values: dict[str, CellValues]) -> None:
     """Raises InfeasibleError where fewer individuals than the minimum are counted in all: then each 0 next to a blank
     tells where they are."""
-    for name, each in values.items() if tabulate.rules.zeros == "publish" else ():
+    if tabulate.rules.zeros != "publish":
+        return
+    for name, each in values.items():
         there = int(each.contributors[each.places(np.array([grid.whole]))][0])
         if 0 < there < minimum:
             what = "are counted" if name == COUNTS else f"have a number in {name.removesuffix(HAVING)}"

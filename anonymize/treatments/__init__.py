@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from anonymize.algorithms.base import Registry
-from anonymize.classes import Bools, Floats, Ints, mixed_radix
+from anonymize.classes import Bools, Floats, Ints, mixed_radix, run_starts
 from anonymize.errors import Caution, DataError, Problem, RowsError, counted
 from anonymize.records import dataclass
 from anonymize.spec import Spec
@@ -267,7 +267,7 @@ class Pairing:
         free, pairs = self.free.copy(), []
         pool = np.flatnonzero(free & np.isin(self.groups, np.unique(self.groups[wanted])))
         rank, groups = _grouped(self.groups[pool], random)
-        pool, starts = pool[rank], np.flatnonzero(np.append(True, np.diff(groups) != 0)) if len(pool) else rank
+        pool, starts = pool[rank], run_starts(groups)
         sizes = np.diff(np.append(starts, len(pool)))
         of_group = np.repeat(np.arange(len(starts)), sizes)
         left = np.flatnonzero(wanted[pool])

@@ -291,8 +291,10 @@ class CodedCells:
         source, counts = self.column.definition.hierarchy, self.column.counts
         if not isinstance(source, Rare) or counts is None or cell.positions is not None:
             return None
-        named = [counts.get(name) for name in cell.members if name != source.rare.label]
-        return None if None in named else all(rows is not None and rows >= source.rare.below for rows in named)
+        named = [name for name in cell.members if name != source.rare.label]
+        if any(name not in counts for name in named):
+            return None
+        return all(counts[name] >= source.rare.below for name in named)
 
 
 _JUDGES: Mapping[Model, Callable[[CodedCells, CodedCell], bool | None]] = {

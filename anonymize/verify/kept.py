@@ -115,14 +115,14 @@ class PassingFigures:
         achieved = {name: figures[name].with_quasi_identifiers for name in self.bounds}
         failing = [name for name, most in self.bounds.items() if achieved[name] > most + 1e-12]
         rows = max((round(achieved[name] * self.rows) for name in failing), default=0)
-        required = listed({**self.bounds})
+        bounds: Parameters = {**self.bounds}
+        required = listed(bounds)
         meant = {"uniques": "alone", "below_k": f"in groups of fewer than {self.k}"}
         shares = " and ".join(f"{_percent(achieved[name])} of the rows are {meant[name]}" for name in failing)
         message = (
             f"passing ({required}) is not met: {shares} by columns that pass through ({self._named}) together with "
             "the quasi-identifiers as released: list these columns as quasi-identifiers, generalize or drop them"
         )
-        bounds: Parameters = {**self.bounds}
         state, basis = State.of(not failing), Basis.MEASURED
         return PassingResult("passing", None, bounds, {**achieved}, state, rows, rows, basis=basis, message=message)
 

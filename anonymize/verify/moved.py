@@ -107,8 +107,8 @@ def rank_swap(settings: Settings, declared: Settings, columns: BothColumns) -> M
     wrong = []
     by = numbered("p", len(settings["by"]))
     for name in settings["columns"]:
-        if columns.missing_moved(name):
-            wrong.append(f"{name}: missing values are not where they were")
+        if misplaced := columns.misplaced([name]):
+            wrong.extend(misplaced)
             continue
         frame = columns.frame(settings["by"], [name]).drop_nulls("b0")
         if not same_multiset(frame, by, ["b0"], ["a0"]):
@@ -215,8 +215,8 @@ def shuffle(settings: Settings, declared: Settings, columns: BothColumns) -> Mea
     by = numbered("p", len(settings["by"]))
     for name in settings["columns"]:
         frame = columns.frame(settings["by"], [name]).drop_nulls("b0")
-        if columns.missing_moved(name):
-            wrong.append(f"{name}: missing values are not where they were")
+        if misplaced := columns.misplaced([name]):
+            wrong.extend(misplaced)
         elif not same_multiset(frame, by, ["b0"], ["a0"]):
             wrong.append(f"{name}: not the same values as before")
         figures[name] = {"changed": columns.changed(name), "rank_correlations": {}}

@@ -199,11 +199,11 @@ class Matched:
 
 def _keys(rows: TextRows, wild: Sequence[str]) -> pl.DataFrame:
     """One row per class, in order: `class`, and a number for what each column shows, null if anything matches."""
-    first, number = rows.classes.firsts, pl.int_range(pl.len(), dtype=pl.UInt32)
-    known = pl.when(~pl.col("text").is_in(list(wild))).then(number)
+    first = rows.classes.firsts
+    known = pl.when(~pl.col("text").is_in(list(wild))).then(pl.int_range(pl.len(), dtype=pl.UInt32))
     values = {
-        f"q{number}": each.by_number.to_frame().select(known).to_series().gather(each.numbers.of_row.gather(first))
-        for number, each in enumerate(rows.columns)
+        f"q{place}": each.by_number.to_frame().select(known).to_series().gather(each.numbers.of_row.gather(first))
+        for place, each in enumerate(rows.columns)
     }
     return pl.DataFrame(values).with_row_index("class")
 

@@ -27,7 +27,7 @@ from anonymize.records import dataclass
 from anonymize.verify import measuring, twins
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall, texts_of
-from anonymize.verify.numbering import Numbering, pair, whole
+from anonymize.verify.numbering import Numbering, paired, whole
 from anonymize.verify.table import TextRows, TextTable, entries_of, plain_texts, read
 from anonymize.verify.verdict import Check, Subject, Tree
 
@@ -236,7 +236,7 @@ class Followed:
         for release, row_of in zip(self.releases, self.row_of, strict=True):
             classes = release.rows.classes.dense
             shown_class = (classes.of_row.cast(pl.UInt32) + 1).gather(row_of).fill_null(0)
-            history = pair(history, Numbering(shown_class, classes.span + 1))[0].dense
+            history = paired([history, Numbering(shown_class, classes.span + 1)]).dense
             histories.append(history)
         return histories
 

@@ -354,10 +354,12 @@ def _reached(system: System, group: Group, need: tuple[float, float]) -> float:
 
 def _result(rules: SuppressionRules, minimum: int, exposed: int, people: int, wrong: int) -> Result:
     required: Parameters = {"minimum": minimum}
-    required |= {} if rules.p is None else {"p": rules.p}
-    required |= {} if rules.dominance is None else {"n": rules.dominance.n, "k": rules.dominance.k}
-    achieved, state = {"exposed": exposed}, State.of(not exposed)
-    result = Result("suppression", None, required, {**achieved}, state, exposed, people, basis=Basis.MEASURED)
+    if rules.p is not None:
+        required["p"] = rules.p
+    if rules.dominance is not None:
+        required |= {"n": rules.dominance.n, "k": rules.dominance.k}
+    state = State.of(not exposed)
+    result = Result("suppression", None, required, {"exposed": exposed}, state, exposed, people, basis=Basis.MEASURED)
     return result.unshown(f"{wrong} published values are not those of the input") if wrong else result
 
 
