@@ -69,7 +69,7 @@ from anonymize.algorithms.lattice import AGGREGATES, Vector, rounds, search
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import DEFAULT_AGGREGATE, METRICS, Scorer, as_json
 from anonymize.algorithms.minimality import descent, mask_option
-from anonymize.errors import Problem, UsageError
+from anonymize.errors import Problem, UsageError, refuse
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
 from anonymize.records import dataclass
@@ -189,9 +189,7 @@ def _check_options(options: Options, checker: Checker) -> None:
     whole = {"subsets": options.subsets, "iterate": options.iterate, "output-lattice": options.output_lattice}
     if checker.total > search.WALKED_NODES:
         text = f"the lattice has {search.count_of(checker.total)} nodes, and this is for {search.WALKED_NODES} at most"
-        problems = [Problem(f"--{name}: {text}") for name, chosen in whole.items() if chosen]
-        if problems:
-            raise UsageError(problems)
+        refuse({f"--{name}: {text}": chosen for name, chosen in whole.items()})
 
 
 def picture(scorer: Scorer) -> dict[str, Any]:

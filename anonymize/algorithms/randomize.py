@@ -65,6 +65,7 @@ from anonymize.recoding import SearchResult
 from anonymize.records import dataclass
 from anonymize.spec.notation import as_number
 from anonymize.table import Table
+from anonymize.table.encode import code_type
 
 ID = "randomize"
 NEEDS = Needs(
@@ -239,8 +240,7 @@ def _categorized(categories: Categories, codes: Codes) -> Codes:
     """(rows,) the category of each row, in the smallest type; the codes themselves where these are the categories."""
     if np.array_equal(categories.of_code, np.arange(len(categories.texts))):
         return codes
-    smallest = np.min_scalar_type(max(len(categories.texts) - 1, 0))
-    return np.maximum(categories.of_code, 0).astype(smallest)[codes]
+    return np.maximum(categories.of_code, 0).astype(code_type(len(categories.texts)))[codes]
 
 
 def _distorted(column: Distorted, p: float, bits: Bits) -> Distorted:

@@ -76,10 +76,10 @@ def audited(spec: Any, state: str | None, key: str | None, given: dict[str, Any]
         raise UsageError("--series: give the spec of the releases")
     if key is None:
         raise UsageError("--series: needs --key, by which people are recognized")
-    others = [each for each in context.command.params if each.name is not None and each.name not in _BESIDE]
+    others = {each.opts[0]: each.name for each in context.command.params if each.name and each.name not in _BESIDE}
     typed = click.core.ParameterSource.COMMANDLINE
     why = "is about one table, and --series about all releases"
-    refuse({f"{each.opts[0]}: {why}": context.get_parameter_source(each.name or "") is typed for each in others})
+    refuse({f"{flag}: {why}": context.get_parameter_source(name) is typed for flag, name in others.items()})
     thresholds: dict[str, Any] = {name: given[name] for name in ("k", "l", "t") if name in given}
     rest = {name: given[name] for name in ("require", "reports", "force") if name in given}
     return audit_series(SeriesAudit(spec, state, key, thresholds, **rest)).checked

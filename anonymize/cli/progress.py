@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from anonymize.cli import exits, options
-from anonymize.errors import UsageError
+from anonymize.errors import UsageError, refuse
 from anonymize.places import is_uri, masked
 
 # --- a bar, on a terminal ---------------------------------------------------------------------------------------------
@@ -119,10 +119,9 @@ CHECKPOINT = (
 def check_engine(engine: str, **given: Any) -> None:
     """Raises UsageError for options that have no effect where the work runs: of an engine's elsewhere, and of the
     number of threads there."""
-    idle = [each for each in given if given[each] is not None and (each == "threads") == (engine == "spark")]
-    reason = "has no effect with --engine spark" if engine == "spark" else "goes with --engine spark"
-    if idle:
-        raise UsageError([f"--{each}: {reason}" for each in idle])
+    spark = engine == "spark"
+    reason = "has no effect with --engine spark" if spark else "goes with --engine spark"
+    refuse({f"--{name}: {reason}": each is not None and (name == "threads") == spark for name, each in given.items()})
 
 
 def engine_files() -> ModuleType:

@@ -197,8 +197,11 @@ def _condition(books: Sequence[CodeBook], step: UpperStep, place: int) -> str | 
     """Whether a row is on the first side of a cut."""
     book = books[int(step.attribute[place])]
     inside = (book.own >= step.start[place]) & (book.own < step.stop[place])
+    condition = _among(book.name, book.keys, inside)
+    if condition is not None:
+        return condition
     outside = _among(book.name, book.keys, ~inside)
-    return _among(book.name, book.keys, inside) or (None if outside is None else f"not ({outside})")
+    return None if outside is None else f"not ({outside})"
 
 
 def _among(name: str, keys: Ints, chosen: Bools) -> str | None:

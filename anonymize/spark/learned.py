@@ -324,7 +324,7 @@ def distinct_rows(
     columns = [*range(count), *(count + place for place in wanted)]
     frame = _combinations(rows, learned, columns, most, dict(taken_as))
     counts = frame[ROWS].to_numpy().astype(np.int64)
-    kinds = {place: np.min_scalar_type(max(learned.sizes[place] - 1, 0)) for place in columns}
+    kinds = {place: encode.code_type(learned.sizes[place]) for place in columns}
     codes: dict[int, Codes] = {place: frame[f"b{place}"].to_numpy().astype(kind) for place, kind in kinds.items()}
     none: Codes = np.zeros(len(frame), np.uint8)
     sensitive = [codes.get(count + place, none) for place in range(len(learned.sensitive))]

@@ -52,6 +52,7 @@ from anonymize.spark.measured import COUNT, VALUE, CountedRows, check_rows, look
 from anonymize.spark.searches import EngineFrame, EngineLimits, EngineOutcome, counted_search, parted_search
 from anonymize.spec import Spec, patterns, resolve
 from anonymize.table import Attribute
+from anonymize.table.encode import code_type
 from anonymize.verify import THRESHOLD, Verdict, checks_of, unclassed
 
 
@@ -107,7 +108,7 @@ def release_on_engine(df: DataFrame, request: Request, limits: EngineLimits) -> 
     table = head.table_block(FrameSource(DATAFRAME, df.columns), rows)
     report = report_of(request, table, clock, draft.blocks(verdict), draft.options)
     report["engine"] = {"version": str(df.sparkSession.version)}
-    return EngineRelease(draft.rows.toDF(*known.places), report, draft.parameters)
+    return EngineRelease(draft.rows.toDF(*known.layout.released), report, draft.parameters)
 
 
 def _check_columns(spec: Spec, df: DataFrame) -> None:
@@ -177,7 +178,7 @@ def _blocks(known: EngineFrame, outcome: EngineOutcome, made: MeasuredRows, verd
     """The blocks of the report, from the released DataFrame. What is not measured there is null."""
     spec, request, rows = known.spec, known.request, known.learned.rows
     blocks = verdict_blocks(verdict)
-    marginals = [made.counts.marginals[known.places[name]] for name in spec.quasi_identifiers]
+    marginals = [made.counts.marginals[known.layout.released[name]] for name in spec.quasi_identifiers]
     hidden = {"suppressed_rows": _suppressed_rows(verdict, rows), "dropped_rows": rows - verdict.rows}
     cells = FileCells(spec, {name: own[VALUE] for name, own in zip(spec.quasi_identifiers, marginals, strict=True)})
     meanings = generalized(cells, {name: [name] for name in cells.texts}, labels=outcome.labelled)
@@ -200,7 +201,7 @@ def _blocks(known: EngineFrame, outcome: EngineOutcome, made: MeasuredRows, verd
             *verdict.remarks,
             *verdict.cautions,
         ],
-        codebook=codebook(spec, list(known.places), meanings, cells),
+        codebook=codebook(spec, list(known.layout.released), meanings, cells),
     )
 
 
@@ -274,7 +275,7 @@ class DrawnColumn:
     @classmethod
     def of(cls, column: Distorted, book: CodeBook) -> DrawnColumn:
         """How a column is drawn, by the p that was chosen for it."""
-        of_code = np.maximum(column.categories.of_code, 0).astype(np.min_scalar_type(max(column.size - 1, 0)))
+        of_code = np.maximum(column.categories.of_code, 0).astype(code_type(column.size))
         if column.released is None:
             return cls(book.column, book, of_code, 1.0, None)
         texts = pl.Series([text or None for text in column.categories.texts], dtype=pl.String)
@@ -320,7 +321,7 @@ def drawn_rows(known: EngineFrame, columns: Sequence[DrawnColumn]) -> DataFrame:
     """The distorted rows, their columns by their places, and the original categories."""
     changed = {column.place: "string" for column in columns if column.texts is not None}
     originals = {f"o{number}": "int" for number in range(len(columns))}
-    released = list(known.places.values())
+    released = list(known.layout.released.values())
     rows = known.learned.keyed(known.rows, *(place for place in released if place not in changed))
     made = beside(rows, known.learned.keys, partial(_draw, columns), {**changed, **originals})
     return made.select(*released, *originals)
@@ -343,7 +344,7 @@ def randomized(known: EngineFrame, clock: Clock) -> EngineDraft:
     with clock("search"):
         result = chosen(known)
     columns = [DrawnColumn.of(column, book) for column, book in zip(result.columns, learned.books, strict=True)]
-    released = list(known.places.values())
+    released = list(known.layout.released.values())
     with clock("write"):
         written = known.written(held(drawn_rows(known, columns), known.limits.checkpoint, f"drawn-{uuid4().hex}"))
     parameters = json.loads(json.dumps(result.parameters(learned.rows, known.spec.input.separator)))
@@ -391,5 +392,5 @@ def _drawn_blocks(known: EngineFrame, result: Randomized, verdict: Verdict) -> B
     """The blocks of one machine, without what an ordinary attacker guesses, which is not measured here."""
     spec, request = known.spec, known.request
     warnings = [*result.warnings, *head.unused_parts(spec, request.algorithm, request.options), *warnings_of_spec(spec)]
-    blocks = distorted_blocks(spec, result, FrameSource(DATAFRAME, ()), list(known.places), verdict)
+    blocks = distorted_blocks(spec, result, FrameSource(DATAFRAME, ()), list(known.layout.released), verdict)
     return replace(blocks, warnings=[*warnings, *patterns.left_over_warnings(spec), *verdict.cautions])

@@ -112,16 +112,12 @@ class EngineFrame:
         return list(request.spec.targets()) if reads_workload(ALGORITHMS[request.algorithm], request.options) else []
 
     @property
-    def places(self) -> dict[str, str]:
-        """The places of the columns that are released, by their names."""
-        return self.layout.released
-
-    @property
     def reading(self) -> checking.FrameReading:
         """How the release is measured."""
-        columns = {name: [self.places[name]] for name in self.spec.quasi_identifiers}
-        reading = checking.reading_of(self.spec, [place for (place,) in columns.values()], self.places)
-        return checking.FrameReading(self.spec, reading, self.places, columns)
+        places = self.layout.released
+        columns = {name: [places[name]] for name in self.spec.quasi_identifiers}
+        reading = checking.reading_of(self.spec, [place for (place,) in columns.values()], places)
+        return checking.FrameReading(self.spec, reading, places, columns)
 
     def written(self, released: DataFrame, *, together: bool = False) -> DataFrame:
         """The released rows, in order, as they were written to the checkpoint. `together`: see `in_order`."""

@@ -21,6 +21,7 @@ from anonymize.algorithms.splitting import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.classes import Floats, Ints, Partition, concatenated_ranges
 from anonymize.records import dataclass
+from anonymize.table.encode import code_type
 
 BLOCK = 24
 """The fewest groups of a block."""
@@ -127,10 +128,7 @@ class BlockSearch:
 
 def _blocks(penalty: Penalty, boxes: GroupBoxes) -> Partition:
     """Blocks of similar groups: by their lows, as Mondrian cuts rows."""
-    columns = tuple(
-        low.astype(np.min_scalar_type(max(domain.size - 1, 0)))
-        for low, domain in zip(boxes.low, penalty.domains, strict=True)
-    )
+    columns = tuple(low.astype(code_type(domain.size)) for low, domain in zip(boxes.low, penalty.domains, strict=True))
     everyone = np.arange(boxes.count, dtype=np.uint32)
     rule = RULES["widest"](domains=list(penalty.domains), weights=list(penalty.weights), minimum=BLOCK, relaxed=False)
     return grow(Batch.whole(everyone, columns, ()), rule, None, 1, lambda rows: None)

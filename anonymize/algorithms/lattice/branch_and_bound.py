@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -61,6 +62,7 @@ class StringClassifier:
             for hierarchy, column in zip(bottom.hierarchies, bottom.columns, strict=True)
         ]
 
+    @cached_property
     def whole(self) -> StringClasses:
         """The classes at the top of the lattice, which is seldom another than the roots, where there is one."""
         top = self.checker.lattice.top
@@ -177,7 +179,7 @@ class BranchAndBound:
         will do. Whether the search came to its end."""
         self._safe, self._floor = safe, floor
         self._above_floor: list[Vector] = []  # each gains more than the one before
-        ended = self._visited([place], self._classifier.whole(), self._top, 0.0)
+        ended = self._visited([place], self._classifier.whole, self._top, 0.0)
         if self._above_floor and self._floor > self._gain + GAIN_TOLERANCE:
             self._offer(self._above_floor[-1])
         return ended

@@ -48,10 +48,10 @@ class LevelSplits:
     def of(cls, table: Table, splits: optimize.Splits, level: int) -> LevelSplits:
         """The splits by level, of a table whose splits are those of a level."""
         highest = max([level, *(attribute.hierarchy.height for attribute in table.attributes)])
-        stages = [
-            np.concatenate(list(map(np.isin, splits.places, optimize.Splits.of_table(table, spot).places)))
-            for spot in range(highest, level - 1, -1)
-        ]
+        stages = []
+        for spot in range(highest, level - 1, -1):
+            pairs = zip(splits.places, optimize.Splits.of_table(table, spot).places, strict=True)
+            stages.append(np.concatenate([np.isin(own, places) for own, places in pairs]))
         owner = splits.attribute
         levels = [_distinct([mask & (owner == number) for mask in stages]) for number in range(len(splits.places))]
         return cls(levels, _distinct(stages))
