@@ -79,9 +79,7 @@ def people(spec: Spec, path: str | Path, columns: Mapping[str, Sequence[str]], o
 
 def _people(spec: Spec, source: Source, columns: Mapping[str, Sequence[str]]) -> People:
     """The rows of a table, as the people of a population."""
-    lacking = [name for name in spec.quasi_identifiers if name not in source.columns]
-    if lacking:
-        raise DataError([Problem(f"has no column {name}", file=source.name) for name in lacking])
+    roles.refuse_lacking(spec.quasi_identifiers, source.columns, source.name)
     source.check()
     if not source.rows:
         raise DataError(Problem("the population has no rows", file=source.name))

@@ -5,7 +5,6 @@ of two lists, and one who finds the class of somebody covered by several classes
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,10 @@ from anonymize.classes import Floats, Ints
 from anonymize.risk.records import CoveredPeople
 
 
-def _of_rows(hits: Floats, release: ShownRows) -> Success:
-    """The success of finding rows, over that of picking one at random."""
-    return Success(hits, np.full(len(hits), 1 / max(release.rows, 1)), figures=at_risk(hits))
+def _of_rows(hits: Floats, release: ShownRows, figures: dict[str, Any] | None = None) -> Success:
+    """The success of finding rows, over that of picking one at random. `figures`: None for `at_risk`."""
+    baseline = np.full(len(hits), 1 / max(release.rows, 1))
+    return Success(hits, baseline, figures=at_risk(hits) if figures is None else figures)
 
 
 class Prosecutor:
@@ -168,11 +168,11 @@ class Marketer:
         release, people = scene.release, scene.everybody
         whole = len(people) <= MATCHED_PEOPLE
         if whole:
-            people = people if people.row_of is None else people.of(np.flatnonzero(people.row_of >= 0))
+            people = people.released()
             shares = _balanced(weighed(release.candidates(people.codes), release), release.sizes)
         else:
             people, shares = scene.targets, shares_of(weighed(scene.candidates, release))
-        return [replace(_of_rows(picked(shares, people, release), release), figures={"balanced": int(whole)})]
+        return [_of_rows(picked(shares, people, release), release, {"balanced": int(whole)})]
 
 
 MOST_PEOPLE = 1000

@@ -260,6 +260,10 @@ class TargetPeople:
             return self
         return self.of(np.unique(np.linspace(0, len(self) - 1, number).astype(int)))
 
+    def released(self) -> TargetPeople:
+        """Those who are in the release, or of whom that is not known."""
+        return self if self.row_of is None else self.of(np.flatnonzero(self.row_of >= 0))
+
     def drawn(self, number: int, generator: np.random.Generator) -> TargetPeople:
         """Draws as many of them as are asked for, in their order; all where there are no more."""
         if len(self) <= number:

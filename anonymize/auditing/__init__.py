@@ -157,7 +157,9 @@ class Audited:
             return Verdict(rows, 0, (), {}, {})
         called = dict(zip(self.columns, columns or self.columns, strict=False))
         columns_of = {name: [called[column] for column in names] for name, names in self.columns_of.items()}
-        ordering = Ordering(self.columns_of, CellTemplates.of(self.spec), judged=self.order_kept)
+        ordering = None
+        if frame is None:
+            ordering = Ordering(self.columns_of, CellTemplates.of(self.spec), judged=self.order_kept)
         with ExitStack() as opened, _placed_in(self.source):
             verdict = measure(
                 self.frame if frame is None else frame,
@@ -170,7 +172,7 @@ class Audited:
                 units=self.units,
                 missing_as=self.spec.privacy.missing,
                 numbers=NumberColumns.of(self.spec, self.source.format).names,
-                ordering=ordering if frame is None else None,
+                ordering=ordering,
                 normalize=self.spec.input.normalize,
                 exact=self.exact,
             )

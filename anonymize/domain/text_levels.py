@@ -195,8 +195,9 @@ class Moments:
     def _read(self, text: str) -> str | None:
         if self._utc:
             moment = _parsed(text, self._format)
-            aware = moment is not None and moment.tzinfo is not None
-            return moment.astimezone(UTC).isoformat()[:16] if moment is not None and aware else None
+            if moment is None or moment.tzinfo is None:
+                return None
+            return moment.astimezone(UTC).isoformat()[:16]
         if self._format is not None:
             return _formatted(text, self._format, dates=self.noun == "dates")
         if self.noun == "times":

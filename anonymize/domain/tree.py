@@ -201,11 +201,8 @@ def _against_parent(
         yield f"the node is one with that in line {where}, which has another weight", lines[path], "give both the same"
     elif size > 1 and weight * size > above * size_above:
         message = f"weight x leaves of the node are more than those of the node above it, in line {where}"
-        yield (
-            message,
-            lines[path],
-            f"the node in line {where} needs a weight of {weight * size / size_above:.6g} or more",
-        )
+        hint = f"the node in line {where} needs a weight of {weight * size / size_above:.6g} or more"
+        yield message, lines[path], hint
 
 
 # --- large files ------------------------------------------------------------------------------------------------------

@@ -70,9 +70,6 @@ def scene_of(
     generator = np.random.default_rng(plan.seed)
     rows = [each.as_rows(attributes, coded) for each, coded in zip(releases, values.releases, strict=True)]
     rows[0] = replace(rows[0], kept=None if values.kept is None else values.kept[1])
-    present = np.arange(people.rows) if row_of is None else np.flatnonzero(row_of >= 0)
-    if len(present) > plan.targets:
-        present = np.sort(generator.choice(present, plan.targets, replace=False))
     control = people_of(codes, values, others) if people.table.rows > people.rows else None
     return Scene(
         attributes=tuple(attribute.name for attribute in attributes),
@@ -80,7 +77,7 @@ def scene_of(
         sensitive=values.sizes,
         release=rows[0],
         everybody=everybody,
-        targets=everybody.of(present),
+        targets=everybody.released().drawn(plan.targets, generator),
         control=None if control is None else control.drawn(plan.targets, generator),
         outsiders=control,
         earlier=tuple(EarlierRows(each) for each in rows[1:]),

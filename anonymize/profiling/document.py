@@ -101,8 +101,8 @@ def scalar(text: str) -> str:
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
     escapes = {'"': '\\"', "\\": "\\\\", "\t": "\\t"}
-    written = (each if each.isprintable() else f"\\U{ord(each):08x}" for each in text)
-    return '"' + "".join(escapes.get(each, own) for each, own in zip(text, written, strict=True)) + '"'
+    escaped = (escapes.get(each, each if each.isprintable() else f"\\U{ord(each):08x}") for each in text)
+    return '"' + "".join(escaped) + '"'
 
 
 def flow(value: Any) -> str:

@@ -276,8 +276,9 @@ def unit_of(made: Sequence[Guess]) -> Guess | None:
 def _counts_up(facts: ColumnFacts) -> bool:
     """Whether the values are all whole numbers from 0 or 1 up to as many as there are, and none is missing."""
     numbers = facts.numbers
-    whole = numbers is not None and numbers.whole and not facts.missing
-    return whole and numbers is not None and 0 <= numbers.largest - facts.distinct + 1 <= 1
+    if numbers is None or not numbers.whole or facts.missing:
+        return False
+    return 0 <= numbers.largest - facts.distinct + 1 <= 1
 
 
 def _naming(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:

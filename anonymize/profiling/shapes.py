@@ -191,9 +191,10 @@ def _zeros(texts: Sequence[str]) -> bool:
 
 def _listed(texts: Sequence[str]) -> TextShape | None:
     """Countries and states, of which there have to be several: two letters may be anything."""
-    lists = (("US states", STATES), ("ISO country codes", COUNTRIES))
-    known = [name for name, codes in lists if len(set(texts)) >= 5 and codes.issuperset(texts)]
-    return TextShape("code", known[0]) if known else None
+    distinct, lists = set(texts), (("US states", STATES), ("ISO country codes", COUNTRIES))
+    if len(distinct) < 5:
+        return None
+    return next((TextShape("code", name) for name, codes in lists if distinct <= codes), None)
 
 
 _TELLING: Mapping[SystemName, re.Pattern[str]] = {

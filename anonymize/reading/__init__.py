@@ -26,7 +26,7 @@ from anonymize.table import Source
 from anonymize.table.columns import compared, tidy
 from anonymize.table.encode import is_text
 from anonymize.table.named import column, unnamed
-from anonymize.table.roles import columns_in
+from anonymize.table.roles import columns_in, refuse_lacking
 
 # --- columns of text --------------------------------------------------------------------------------------------------
 # Released files as columns of text, with the spec of their original.
@@ -122,10 +122,7 @@ def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple
 
 def raw_texts(source: Source, names: Sequence[str], spec: Spec, *, keep_empty: bool = False) -> pl.DataFrame:
     """Columns as text, numbers as written; null where a cell is missing, or, with `keep_empty`, the empty text."""
-    lacking = [name for name in names if name not in source.columns]
-    if lacking:
-        hint = columns_in(source.columns, spec.roles())
-        raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
+    refuse_lacking(names, source.columns, source.name, spec.roles())
     source.check()
     frame = source.scan().select([column(name).cast(pl.String) for name in names]).collect(engine="streaming")
     if spec.input.normalize:

@@ -245,8 +245,8 @@ def check_values_stay(state: SeriesState, current: CurrentPeople, columns: Itera
         now = released_codes(state.values[column.name], column)[1].to_numpy()
         if changed := np.count_nonzero((before >= 0) & (before != now)):
             message = f"{column.name}: {changed} people have another value than was published of them"
-            hint = "a model of values holds over time only where they stay: start a new series, or require no model"
-            problems.append(Problem(message, hint=f"{hint} of it"))
+            stay = "a model of values holds over time only where they stay"
+            problems.append(Problem(message, hint=f"{stay}: start a new series, or require no model of it"))
     if problems:
         raise DataError(problems)
 

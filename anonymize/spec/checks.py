@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
@@ -237,9 +236,11 @@ def _coded_dates(
 
 
 def _is_day(text: str) -> bool:
-    with suppress(ValueError):
-        return bool(date.fromisoformat(text))
-    return False
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _levels(spec: Spec, name: str) -> Iterator[Fault]:

@@ -112,10 +112,9 @@ def withheld(spec: Spec, name: str, where: str) -> Caution:
     }
     how = spec.left_over.get(name)
     what = "is a direct identifier" if how is None else reasons[how]
-    remedy = "publish what `anonymize release` writes, which leaves it out"
-    return Caution.of(
-        f"column {name} {what}, and it is in {where}", remedy if how is None else "give it a role in the spec"
-    )
+    publish = "publish what `anonymize release` writes, which leaves it out"
+    remedy = publish if how is None else "give it a role in the spec"
+    return Caution.of(f"column {name} {what}, and it is in {where}", remedy)
 
 
 def left_over_warnings(spec: Spec) -> Iterator[Caution]:

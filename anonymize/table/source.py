@@ -99,8 +99,9 @@ class Source:
             reading, unnamed = spec.input, spec.input.unnamed == "drop"
             source = cls(opened, reading.separator, header=reading.header, doubtful=doubtful, unnamed=unnamed)
             roles = expand(spec, source.columns, lenient=True).roles()
-            unused = {name for name in source.columns if roles.get(name, "identifier") == "identifier"}
-            source.check_types(name for name in source.columns if name not in unused.difference(spec.series.person))
+            used = {name for name in source.columns if roles.get(name, "identifier") != "identifier"}
+            used.update(spec.series.person)
+            source.check_types(name for name in source.columns if name in used)
         except BaseException:
             _remove(opened)
             raise

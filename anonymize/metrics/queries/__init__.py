@@ -190,8 +190,8 @@ class QueryPlan:
     @property
     def settings(self) -> dict[str, Any]:
         """What the report says about them in addition to `number` and `seed`: what is not as it is by default."""
-        kept = {each.name: (getattr(self, each.name), each.default) for each in fields(self)[2:]}
-        given = {name: value for name, (value, default) in kept.items() if value != default}
+        further = [each for each in fields(self) if each.name not in ("number", "seed")]
+        given = {each.name: getattr(self, each.name) for each in further if getattr(self, each.name) != each.default}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 
 

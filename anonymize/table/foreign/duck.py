@@ -129,9 +129,10 @@ def write(uri: TableUri, path: Path, *, force: bool) -> bool:
         with _connected(uri, path, again, read_only=False) as connection:
             return _written(connection, uri, path, again, force=force)
     except BaseException as error:
-        for file in (uri.address, f"{uri.address}.wal") if fresh else ():
-            with suppress(OSError):
-                os.unlink(file)
+        if fresh:
+            for file in (uri.address, f"{uri.address}.wal"):
+                with suppress(OSError):
+                    os.unlink(file)
         if isinstance(error, duckdb.Error):
             raise WriteError(f"{uri.name}: cannot be written: {reason_in(error) or _REFUSED}") from None
         raise
